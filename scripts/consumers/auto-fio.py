@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# auto-fio: reads with one block size after the other and recommends one.
+# auto-fio: reads with a series of block sizes and recommends one.
 # From: pypi auto-fio 0.1.0
 # Compared: the block sizes, and that each has a throughput
 """All of auto-fio, in a small file."""

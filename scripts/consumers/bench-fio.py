@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# bench-fio: runs fio for each depth and number of jobs, and keeps JSON and logs for fio-plot.
+# bench-fio: runs fio for each queue depth and number of jobs, and stores JSON and logs for fio-plot.
 # From: pypi fio-plot 1.1.21
 # Compared: the names of its results, and the jobs in them
 """The sweep of bench-fio."""

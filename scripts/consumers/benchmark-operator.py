@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# benchmark-operator: runs fio in pods, a server in each and a client that has their names in a file, and reads the client's JSON.
+# benchmark-operator: runs fio servers in pods and a client with a file of their names, and reads the client's JSON.
 # From: own the operator's use of fio
 # Compared: the entries of hosts and of all clients, with their counts, options and keys
 """Two servers and a client."""

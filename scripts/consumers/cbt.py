@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cbt: the Ceph benchmarking tool; reads JSON, its global options, and in older releases terse lines that end in its own description.
+# cbt: the Ceph benchmarking tool; reads JSON with its global options, and in older releases terse lines that end in its own description.
 # From: own what cbt reads
 # Compared: options, kinds of figures, and columns
 """The options stand before --name, so they are the global ones."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cdmpy: a table like CrystalDiskMark's, of one job file and its JSON.
+# cdmpy: prints a table like CrystalDiskMark's, from the JSON of one job file.
 # From: pypi cdmpy 0.3.2
 # Compared: the table, but for the figures in it
 """All of cdmpy, with the smallest tests."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cijoe-pkg-fio: tests of systems over ssh; takes the JSON out of a file that also has the normal report.
+# cijoe-pkg-fio: tests systems over ssh; extracts the JSON from a file that also contains the normal report.
 # From: pypi cijoe-pkg-fio 0.9.7
 # Compared: exit status, counts, options, and every key of the directions in the document that it finds
 """The wrapper's own parameters and reader, with commands that run here."""

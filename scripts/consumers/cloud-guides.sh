@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cloud-guides: commands that AWS, Google, Azure and Oracle print for measuring their disks, and the lines that they tell people to read.
+# cloud-guides: commands that AWS, Google, Azure and Oracle recommend for measuring their disks, and the lines that they tell readers to look at.
 # From: own the providers' guides
 # Compared: that each command runs, and the lines that it is read by
 set -euo pipefail

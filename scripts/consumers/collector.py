@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# collector: programs that follow a run by --status-interval, a JSON document after the other in one stream.
+# collector: programs that follow a run with --status-interval, as a stream of JSON documents.
 # From: own what dashboards of runs read
 # Compared: that every document is whole, that counts grow, and the keys of the first and of the last one
 """A stream of documents."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dbench: measures a Kubernetes volume; greps IOPS, bandwidth and average latency out of normal reports.
+# dbench: measures a Kubernetes volume; extracts IOPS, bandwidth and average latency from normal reports with grep.
 # From: own the container's printed results
 # Compared: that each pattern finds exactly one figure
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# disk-bench: seven jobs on one command line, with gtod_reduce, and JSON of them.
+# disk-bench: runs seven jobs on one command line with gtod_reduce, and reads JSON.
 # From: pypi disk-bench 0.2.1 sh==1.14.3
 # Compared: the columns of its table, and that nothing is on standard error
 """disk-bench's own command and figures."""

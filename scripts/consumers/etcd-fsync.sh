@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# etcd-fsync: etcd's question about a disk, p99 of fdatasync after small appends, by jq and by the normal report.
+# etcd-fsync: etcd's disk check, the p99 of fdatasync after small appends, with jq and from the normal report.
 # From: own etcd's documentation of disks
 # Needs: jq
 # Compared: the count of syncs, that the percentile is there, and the lines around it

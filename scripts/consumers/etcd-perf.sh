@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# etcd-perf: OpenShift's container that measures a node for etcd; greps the 99th percentile out of JSON with jq and compares it with 10 ms.
+# etcd-perf: OpenShift's container that measures a node for etcd; extracts the 99th percentile from JSON with jq and compares it with 10 ms.
 # From: own what the container prints
 # Needs: jq bc
 # Compared: its verdict under a bound of a minute, and the kinds of figures

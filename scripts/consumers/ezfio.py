@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ezfio: tests NVMe drives and fills a spreadsheet of them, with JSON+, bins of latencies, and logs.
+# ezfio: tests NVMe drives and fills in a spreadsheet, using JSON+, latency bins and logs.
 # From: own what ezfio reads
 # Compared: that bins add up to I/Os, and the form of each log
 """ezfio's job in small."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# fio-results: a crate with types for the JSON, none of whose fields may be missing or of another kind.
+# fio-results: a crate with types for the JSON, which must have every field with the right type.
 # From: crate fio-results 0.1.0
 # Needs: cargo
 # Compared: whether it decodes, and all that it holds but for the figures

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# fio2gnuplot: makes gnuplot's files of logs, and their statistics.
+# fio2gnuplot: converts logs to gnuplot files with statistics.
 # From: debian fio newest
 # Compared: the files that it makes, and their texts but for the figures
 """The program as installed, on logs of bandwidth and of IOPS."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gate: scripts that look at what fio they have before they use it: its version, its engines, its help, and whether a job is valid.
+# gate: scripts that check the installed fio before they use it: its version, engines and help, and whether a job is valid.
 # From: own bench-fio's, kdump's and many roles' checks
 # Compared: the form of the version, engines that both have, and exit status of each question
 set -uo pipefail

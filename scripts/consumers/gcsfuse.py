@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# gcsfuse: tests of a file system over objects; takes start and end of each job, its options and figures from JSON, and puts them into tables.
+# gcsfuse: tests a file system on object storage; reads each job's start, end, options and figures from JSON into tables.
 # From: own the columns of its tables
 # Compared: the row of each job; start and end in their order
 """The rows, with parameters that may be global or the job's own."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# genfio: writes job files for disks, one after the other or all together; people give them to fio.
+# genfio: writes job files that test disks one after the other or all together.
 # From: debian fio newest
 # Compared: exit status and counts of what it wrote
 """The program as installed, and its jobs run."""

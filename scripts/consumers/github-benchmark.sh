@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# github-benchmark: results as the entries that github-action-benchmark tracks, as mountpoint-s3 makes them of JSON with jq.
+# github-benchmark: results as the entries that github-action-benchmark tracks, as mountpoint-s3 derives them from JSON with jq.
 # From: own the action's documented entries
 # Needs: jq
 # Compared: names, units and order of the entries, and that each has a number

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# hwbench: notes for a machine; its test of disks has four jobs, one after the other, and reads JSON.
+# hwbench: rates a machine; its disk test runs four jobs one after the other, and reads JSON.
 # From: pypi hwbench 0.8.0
 # Compared: which rates it finds, and the duration in whole seconds
 """hwbench's own command and parser, on a file of this directory."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# kbench: Longhorn's benchmark; reads IOPS, bandwidth and latency of three job files from JSON with jq, and of the CPU's idleness.
+# kbench: Longhorn's benchmark; reads IOPS, bandwidth, latency and CPU idleness of three job files from JSON with jq.
 # From: own the tables that it prints
 # Needs: jq
 # Compared: that each cell of its table has a number, and the idleness of processors

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# kubestr: measures a storage class with four jobs, and prints IOPS and bandwidth of each, with least, most and average.
+# kubestr: measures a storage class with four jobs, and prints minimum, maximum and average IOPS and bandwidth of each.
 # From: own kubestr's printed results
 # Compared: the lines, but for the figures
 """kubestr's four jobs in small, and its lines."""

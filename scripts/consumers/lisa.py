@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# lisa: Microsoft's tests of virtual machines; takes IOPS and latency out of the normal report.
+# lisa: Microsoft's tests of virtual machines; extracts IOPS and latency from the normal report.
 # From: pypi mslisa 20260921.2 --no-deps
 # Compared: that its pattern finds both figures, for each way of access
 """LISA's own command line and parser; the rest of LISA, which wants machines to log in to, is left out."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# mmtests: Mel Gorman's benchmarks of kernels; reads the normal report, JSON and logs of latencies.
+# mmtests: Mel Gorman's kernel benchmarks; reads the normal report, JSON and latency logs.
 # From: own what the extracts print
 # Compared: figures per job and direction, and the samples of each log
 """One job per thread, with logs per thread."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# monitoring: plugins of Nagios, Zabbix and Checkmk; one line of performance data, of terse output by awk.
+# monitoring: plugins for Nagios, Zabbix and Checkmk; make a line of performance data from terse output with awk.
 # From: own version 3 of terse output, by its documented columns
 # Compared: count and kind of columns, for each direction
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# nvmetools: tests of NVMe drives; reads JSON from --output and latencies from logs.
+# nvmetools: tests NVMe drives; reads JSON from --output and latencies from logs.
 # From: pypi nvmetools 0.8.0
 # Compared: what was done, that each figure is there, and the lines of its files
 """nvmetools' own runner. It wants fio at one path, and finds it on ours."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# perfkit: Google's benchmarks of clouds; makes samples of JSON, one for each figure, named job:direction:figure.
+# perfkit: Google's cloud benchmarks; make samples from JSON, one for each figure, named job:direction:figure.
 # From: own its documented metrics
 # Compared: names and units of the samples, and the kind of each value
 """Its job file in small, with a fill before the measurement."""

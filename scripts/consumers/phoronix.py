@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# phoronix: the Phoronix Test Suite's profile of fio; finds rate and IOPS in the normal report by words.
+# phoronix: the Phoronix Test Suite's profile of fio; finds rate and IOPS in the normal report by keywords.
 # From: own pts/fio
 # Compared: that each pattern finds exactly one line, and the form of its figure
 """The profile's job, with each engine that it offers."""

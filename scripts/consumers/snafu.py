@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# snafu: Red Hat's wrapper of benchmarks; runs job files that it writes and sends JSON and logs to a search engine.
+# snafu: Red Hat's benchmark wrapper; writes and runs job files, and sends JSON and logs to a search engine.
 # From: own the documents that it indexes
 # Compared: the fields of each document
 """A job file with several jobs, JSON into a file, and a log per thread."""

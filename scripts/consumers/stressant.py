@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# stressant: stresses a machine; its test of disks gives a job file, and further options, to fio.
+# stressant: stresses a machine; its disk test passes a job file and options to fio.
 # From: pypi stressant 0.8.0
 # Compared: its verdicts, and the lines of the report in its log
 """stressant's own test of disks with a job file that checks its data."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# telegraf: an agent that flattens the JSON of any command into fields, of numbers alone, and sends them to a time series.
+# telegraf: an agent that flattens the JSON of any command into numeric fields, and sends them to a time series database.
 # From: own its documented rules for JSON
 # Compared: the names of the fields of jobs
 """Numbers become fields, named by their path; text and what is not a number is dropped."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# troubleshoot: Replicated's checks of clusters, and kURL's; decodes JSON into Go's types, which refuse a number of another kind.
+# troubleshoot: cluster checks of Replicated and kURL; decodes JSON into Go types, which refuse numbers of another type.
 # From: go github.com/replicatedhq/troubleshoot v0.133.0
 # Needs: go
 # Compared: what its structures hold of each document, and the texts that they make of it

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verifiers: burn-in tests and drivers' tests that write with checksums and ask by exit status whether data is whole (avocado, LTP, blktests).
+# verifiers: burn-in and driver tests that write with checksums and learn from the exit status whether data is intact (avocado, LTP, blktests).
 # From: own these suites' use of fio
 # Compared: exit status and words for whole, damaged and stale data, with each engine
 set -uo pipefail

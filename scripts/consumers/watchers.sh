@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# watchers: scripts that find the workers of a run by their name, count them, stop them by a signal, and read what is reported then.
+# watchers: scripts that find the workers of a run by name, count them, stop them with a signal, and read the resulting report.
 # From: own pgrep, pidstat and bpftrace by name
 # Needs: pgrep jq
 # Compared: workers per job and their names, exit status after SIGINT and SIGTERM, and that the report is whole

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# xfstests: tests of file systems; ask fio whether it knows every option of a job, then run it and look at its exit status and its words.
+# xfstests: tests of file systems; ask fio whether it knows every option of a job, then run it and check its exit status and messages.
 # From: own the tests' use of fio
 # Compared: which jobs are supported, exit status of each run, and errors by number
 set -uo pipefail

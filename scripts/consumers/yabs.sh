@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# yabs: the script that people rate rented servers with; takes four columns of the minimal output.
+# yabs: a popular script for rating rented servers; reads four columns of the minimal output.
 # From: own the script's documented tests
 # Compared: exit status, and that its columns agree with each other
 set -euo pipefail

@@ -1,5 +1,5 @@
-//! Recognises the peer of a connection by its first bytes. A controller of fathom opens with a line of text, because fio's client and server
-//! use the same ports.
+//! Identifies the peer of a connection by its first bytes. A fathom controller starts with a line of text,
+//! because fio's client and server use the same ports.
 //!
 //! These facts about fio's protocol were observed on the wire: each message begins with a header of 24 bytes, which holds a version (2 bytes),
 //! a kind (2), flags (4), a tag (8), the length of the payload (4), and a CRC-16 each of the header and the payload. Numbers are little-endian.
@@ -10,7 +10,8 @@ use fathom_sys::socket::{Awaited, wait_for_any};
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// How long to wait for the first bytes. Controllers of an earlier protocol send none: they wait for the agent.
+/// How long to wait for the first bytes. Controllers with an earlier protocol send none, because they wait for
+/// the agent.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long fio's client has to read its answer.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
@@ -22,7 +23,7 @@ const HEADER: usize = 24;
 const TEXT: u16 = 5;
 const PROBE: u16 = 10;
 
-/// What a controller says about fio's server.
+/// How a controller reports fio's server.
 pub(crate) const FIO_SERVER: &str =
     "it is fio's server and not an agent of fathom: run fathom agent there, or call fio --client for it";
 
@@ -30,7 +31,7 @@ pub(crate) const FIO_SERVER: &str =
 pub(crate) enum Caller {
     /// A controller, or a silent peer, with the bytes received after its opening line.
     Controller(Vec<u8>),
-    /// fio's client, already answered.
+    /// fio's client, which has already been answered.
     FioClient,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn hear(socket: &mut Socket) -> Caller {
         {
             return Caller::Controller(first.split_off(end + 1));
         }
-        // These bytes may still become either of the two.
+        // These bytes are still ambiguous.
         let length = first.len().min(OPENING.len());
         let may_open = first[..length] == OPENING.as_bytes()[..length] && first.len() < MOST_OPENING;
         let may_probe = first.len() < HEADER && kind(&first).is_none_or(|kind| kind == PROBE);
@@ -93,13 +94,14 @@ pub(crate) fn version_of_client(first: &[u8]) -> Option<u16> {
     (is_probe && has_sum()).then(|| u16::from_le_bytes([first[0], first[1]]))
 }
 
-/// Whether these first bytes are from fio's server, which answers an unknown message with a text.
+/// True if these first bytes are from fio's server, which answers an unknown message with a text.
 pub(crate) fn is_server(first: &[u8]) -> bool {
     first.len() >= HEADER && kind(first) == Some(TEXT) && first[4..8] == [0; 4]
 }
 
-/// Tells fio's client what it has reached; the client prints the line. The caller must then read until the client closes the connection:
-/// closing it with unread bytes would reset it before the client has read the line.
+/// Tells fio's client what it is connected to; the client prints the line. The caller must then read until the
+/// client closes the connection: closing it with unread bytes would reset it before the client has read the
+/// line.
 pub(crate) fn answer(socket: &mut Socket, version: u16) {
     let line = format!(
         "fathom: this is fathom {}, which does not speak fio's protocol; call fathom --client or fathom --hosts in place of fio --client\n",
@@ -110,8 +112,8 @@ pub(crate) fn answer(socket: &mut Socket, version: u16) {
     socket.end_output();
 }
 
-/// Discards incoming bytes for this long. Closing a connection with unread bytes resets it, and the peer may see the reset before the
-/// last message.
+/// Discards incoming bytes for this long. Closing a connection with unread bytes resets it, and the peer might
+/// see the reset before the last message.
 pub(crate) fn drain(socket: &mut Socket, patience: Duration) {
     let deadline = Instant::now() + patience;
     let mut rest = Vec::new();
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    /// What fio 3.41 sent: the header of a client's probe, and a server's answer to something else.
+    /// Bytes that fio 3.41 sent: the header of a client's probe, and a server's answer to an unknown message.
     const PROBE_OF_FIO: [u8; 24] = [
         0x71, 0, 0x0a, 0, 0, 0, 0, 0, 0x40, 0x8a, 0x6f, 0x75, 0x55, 0x55, 0, 0, 0x88, 0, 0, 0, 0x5e, 0xaf,
         0x9a, 0xec,
@@ -167,7 +169,7 @@ mod tests {
         let own = crate::protocol::greeting();
         assert!(!is_server(format!("{own}{own}").as_bytes()));
         let text = text_message(0x71, "fio: server bad crc on command (got 2e30, wanted 2fe)\n");
-        // Except for the time.
+        // The time is ignored.
         assert_eq!(
             (&text[..22], &text[24..32], &text[48..]),
             (&TEXT_OF_FIO[..22], &TEXT_OF_FIO[24..32], &TEXT_OF_FIO[48..])

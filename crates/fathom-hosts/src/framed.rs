@@ -9,7 +9,7 @@ const AT_ONCE: usize = 64 << 10;
 
 /// A framed connection.
 pub(crate) struct Framed {
-    /// The connection below.
+    /// The underlying connection.
     pub(crate) pipe: Box<dyn Pipe>,
     /// Received bytes, split into frames.
     pub(crate) splitter: Splitter,

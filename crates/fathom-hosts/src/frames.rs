@@ -1,9 +1,10 @@
-//! Frames: the length of the body (4 bytes), its kind (1 byte), a checksum of these two and of the frame's number (4 bytes),
-//! a checksum of the body (4 bytes), the body. Numbers are little-endian, and frames are counted from 0 in each direction.
-//! Bodies are MessagePack, whose maps name their fields, so peers tolerate added or missing fields. Any figure of a report is
-//! plausible, so only a checksum (CRC-32C) reveals a changed byte, or a frame that was lost, repeated or moved. The header
-//! has its own checksum, because a wrong length would be waited for. Reports have separate kinds, so that a receiver that
-//! needs only the last one need not decode the others.
+//! Frames: the length of the body (4 bytes), its kind (1 byte), a checksum of these two and of the frame's
+//! number (4 bytes), a checksum of the body (4 bytes), the body. Numbers are little-endian, and frames are
+//! counted from 0 in each direction. Bodies are MessagePack, whose maps name their fields, so peers tolerate
+//! added or missing fields. Any figure in a report is plausible, so only a checksum (CRC-32C) reveals a changed
+//! byte, or a frame that was lost, repeated or moved. The header has its own checksum, because the receiver
+//! would wait for a wrong length. Reports have separate kinds, so that a receiver that needs only the last one
+//! can skip decoding the others.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -95,7 +96,7 @@ fn header(number: u32, length: u32, kind: u8, body_sum: u32) -> [u8; HEADER] {
     bytes
 }
 
-/// Frames to be sent.
+/// Frames waiting to be sent.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     /// Bytes still to be written.
@@ -176,11 +177,11 @@ impl Splitter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next frame; `None` if it is not complete yet. Memory grows with the bytes received, not with the
-    /// length announced.
+    /// The next frame; `None` if it is incomplete. Memory grows with the bytes received, not with the announced
+    /// length.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Mistake> {
         let rest = &self.bytes[self.used..];
-        // What is not a frame may be shorter than a header.
+        // Invalid data may be shorter than a header.
         let Some(&[a, b, c, d, kind]) = rest.first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, d]);
         within(length as usize, self.most)?;
@@ -201,7 +202,7 @@ impl Splitter {
         Ok(Some(frame))
     }
 
-    /// Received bytes that are not in a frame yet.
+    /// Received bytes that do not form a frame yet.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.used..]
     }

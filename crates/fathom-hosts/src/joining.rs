@@ -1,6 +1,6 @@
-//! Agents that join by themselves: the controller listens and waits until the wanted number has joined. A launcher can then
-//! start the agents anywhere: steps of Slurm, indexed jobs of Kubernetes. An agent proves by its key that it belongs to the
-//! user, and by the token that it belongs to this run.
+//! Agents that join by themselves: the controller listens and waits until the requested number has joined. A
+//! launcher can then start the agents anywhere, for example as Slurm steps or indexed Kubernetes jobs. An agent
+//! proves by its key that it belongs to the user, and by the token that it belongs to this run.
 
 use crate::frames::{self, FrameKind};
 use crate::keys::Keys;
@@ -18,7 +18,7 @@ use std::io;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Longest poll interval.
+/// Interval of messages to waiting agents that show them that the controller is alive.
 const LOOK: Duration = Duration::from_millis(250);
 /// Interval of greetings to agents that wait, so that they know that the controller is alive.
 const GREET_EVERY: Duration = Duration::from_secs(5);
@@ -34,9 +34,9 @@ pub enum GatherError {
     /// A signal arrived first.
     #[error("the run was stopped when {joined} of {} had joined", counted(*wanted, "host"))]
     Stopped {
-        /// Agents that have joined.
+        /// Number of agents that have joined.
         joined: usize,
-        /// Agents that were expected.
+        /// Number of agents expected.
         wanted: usize,
     },
     /// Some agents did not join.
@@ -54,19 +54,19 @@ pub enum GatherError {
 /// Why a peer is refused.
 #[derive(Debug, Error)]
 enum Refusal {
-    /// Silent, or sends something else.
+    /// It is silent, or sends something else.
     #[error("it did not identify itself")]
     Nameless,
     /// Its message cannot be read.
     #[error(transparent)]
     Unreadable(#[from] frames::Mistake),
-    /// An agent for another purpose.
+    /// It is an agent for another purpose.
     #[error("it is not an agent that joins")]
     NotJoining,
-    /// An agent left over from another run.
+    /// It is an agent left over from another run.
     #[error("it has the token of another run")]
     OtherRun,
-    /// Two agents with the same name.
+    /// Two agents have the same name.
     #[error("{0} has joined already; a second agent on one host needs --name")]
     SameName(String),
     /// More agents than wanted.
@@ -87,7 +87,7 @@ pub struct Joined {
     pub join: Join,
 }
 
-/// Waits until the wanted number of agents has joined, and returns them in the order of their ranks; those
+/// Waits until the requested number of agents has joined, and returns them in the order of their ranks; agents
 /// without a rank follow in the order of their names. `say` receives lines about refused peers.
 pub fn gather(
     listener: &Listener,
@@ -200,7 +200,7 @@ fn is_welcome(
     wanted: usize,
 ) -> Result<(Hello, Join), Refusal> {
     let mut join = hello.join.clone().ok_or(Refusal::NotJoining)?;
-    // They are printed within the controller's own lines.
+    // Both are printed inside the controller's own lines.
     let texts = join.groups.iter_mut().chain([&mut join.name]);
     texts.for_each(|text| text.retain(|letter| !letter.is_control()));
     // Comparing digests takes the same time wherever the tokens differ.
@@ -221,7 +221,7 @@ fn is_welcome(
 fn drop_those_who_left(joined: &mut Vec<Joined>, say: &mut dyn FnMut(&str)) {
     joined.retain_mut(|agent| {
         agent.connection.advance();
-        // Answers to greetings.
+        // Replies to these messages.
         while agent.connection.next_frame().is_some() {}
         let end = agent.connection.end();
         if let Some(reason) = end {

@@ -1,8 +1,9 @@
-//! Keys of a run: they decide who may be its controller and who its agents. `fathom keys` makes two files, one for the
-//! controller and one for all agents. Each holds a private key (Ed25519), the public key of the other side, and the token of
-//! the run. Both sides speak TLS 1.3 with raw public keys (RFC 7250) and accept exactly the key in their file: there is no
-//! authority that could vouch for a third party. The token is for agents that join: the controller uses it up, so that agents
-//! left over from one run are not mistaken for those of another.
+//! Keys of a run, which determine who may be its controller and who its agents. `fathom keys` makes two files,
+//! one for the controller and one for all agents. Each holds a private key (Ed25519), the public key of the
+//! other side, and the token of the run. Both sides speak TLS 1.3 with raw public keys (RFC 7250) and accept
+//! exactly the key in their file: there is no authority that could vouch for a third party. The token is for
+//! agents that join: the controller uses it only once, so that agents left over from one run are not mistaken
+//! for those of another.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -36,7 +37,7 @@ use thiserror::Error as ThisError;
 /// Why keys cannot be made or used.
 #[derive(Debug, ThisError)]
 pub enum KeysError {
-    /// No randomness to make keys from.
+    /// The system provides no random numbers for keys.
     #[error("the system provides no random numbers")]
     NoRandom,
     /// A file or directory that cannot be used.
@@ -47,7 +48,7 @@ pub enum KeysError {
         /// The system's error.
         error: io::Error,
     },
-    /// Keys are not overwritten.
+    /// Keys are never overwritten.
     #[error("{} exists already; remove it, or name another directory", .0.display())]
     InTheWay(PathBuf),
     /// Other users may have read the keys.
@@ -56,7 +57,7 @@ pub enum KeysError {
     /// Not a file of keys.
     #[error("{}: this is not a file of keys; fathom keys makes them", .0.display())]
     NoKeys(PathBuf),
-    /// Keys of the other role.
+    /// The keys are for the other role.
     #[error("{}: these are the keys of {has}; {wanted} is needed here", path.display())]
     OtherRole {
         /// The file.
@@ -69,7 +70,7 @@ pub enum KeysError {
     /// Expired keys.
     #[error("{}: these keys have expired; make new ones with fathom keys", .0.display())]
     TooOld(PathBuf),
-    /// Keys that an earlier run has used up.
+    /// An earlier run has used these keys up.
     #[error(
         "{}: agents have already joined a run with these keys, and some may still be running; make new keys with fathom keys",
         .0.display()
@@ -78,13 +79,13 @@ pub enum KeysError {
     /// A file that cannot be parsed.
     #[error("{}: the keys are damaged", .0.display())]
     Damaged(PathBuf),
-    /// Keys that TLS refuses.
+    /// TLS refuses the keys.
     #[error(transparent)]
     Unusable(#[from] Error),
-    /// A private key of an unknown kind.
+    /// The private key is of an unknown kind.
     #[error("the key has no public half")]
     NoPublicHalf,
-    /// The file's text cannot be made.
+    /// The text of the file cannot be generated.
     #[error(transparent)]
     Text(#[from] serde_json::Error),
     /// The server name that stands for every peer is refused.
@@ -124,7 +125,7 @@ pub struct Keys {
     key: String,
     /// Public key of the other side, SubjectPublicKeyInfo, base64.
     peer: String,
-    /// Shared by both sides, for joining; base64.
+    /// Token shared by both sides, for joining; base64.
     pub token: String,
     /// Expiry, in seconds of the wall clock.
     valid_until: u64,
@@ -139,7 +140,7 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// Makes the two files of a run in a directory; they expire after `valid`.
+/// Creates the two key files of a run in a directory; they expire after `valid`.
 pub fn make(directory: &Path, valid: Duration) -> Result<[PathBuf; 2], KeysError> {
     let random = SystemRandom::new();
     let mut token = [0; 32];
@@ -174,10 +175,10 @@ fn private_der(private: &[u8]) -> PrivateKeyDer<'static> {
     PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(private.to_vec()))
 }
 
-/// True if only its reader has access to a file of this owner, group and mode. An orchestrator that mounts a
-/// secret for a user without a name makes root its owner and lets one of the user's groups read it. systemd
-/// leaves its credentials to root and admits the unit's user by an access control list, whose mask appears in
-/// place of the group's rights.
+/// True if a file with this owner, group and mode is accessible only to its reader. An orchestrator that mounts
+/// a secret for an unnamed user makes root its owner, readable by one of the user's groups. systemd leaves its
+/// credentials to root and admits the unit's user by an access control list, whose mask appears in place of the
+/// group's rights.
 fn is_private(owner: u32, group: u32, mode: u32, own_groups: &[u32]) -> bool {
     let is_of_group = owner == 0 && mode & 0o037 == 0 && (group == 0 || own_groups.contains(&group));
     mode & 0o077 == 0 || is_of_group
@@ -227,7 +228,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Uses the token up: a second run with these keys is refused.
+    /// Uses up the token: a second run with these keys is refused.
     pub fn use_up(&self) -> Result<(), KeysError> {
         let mut name = self.path.clone().into_os_string();
         name.push(".used");
@@ -251,7 +252,7 @@ impl Keys {
         Ok((identity, Arc::new(ThatKey { peer, provider: default_provider() })))
     }
 
-    /// TLS for the side that connects.
+    /// TLS settings of the connecting side.
     pub fn client(&self) -> Result<Arc<ClientConfig>, KeysError> {
         let (identity, peer) = self.identity()?;
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
@@ -263,7 +264,7 @@ impl Keys {
         Ok(Arc::new(config))
     }
 
-    /// TLS for the side that listens.
+    /// TLS settings of the listening side.
     pub fn server(&self) -> Result<Arc<ServerConfig>, KeysError> {
         let (identity, peer) = self.identity()?;
         let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
@@ -277,7 +278,7 @@ impl Keys {
     }
 }
 
-/// Accepts one key and no other.
+/// Accepts exactly one key.
 #[derive(Debug)]
 struct ThatKey {
     peer: Vec<u8>,
@@ -286,7 +287,7 @@ struct ThatKey {
 
 impl ThatKey {
     fn check(&self, shown: &CertificateDer<'_>) -> Result<(), Error> {
-        // Public keys are no secret: the comparison need not take the same time for all.
+        // Public keys are not secret, so the comparison need not take constant time.
         match shown.as_ref() == self.peer.as_slice() {
             true => Ok(()),
             false => Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)),
@@ -406,7 +407,7 @@ mod tests {
         assert!(is_private(0, 0, 0o440, &own) && !is_private(0, 0, 0o444, &own));
         assert!(is_private(0, 7, 0o440, &own) && is_private(0, 65534, 0o640, &own));
         for (owner, group, mode) in [
-            // Another user's, another group's, readable by others, and writable by the group.
+            // Files of another user or group, readable by others, or writable by the group.
             (1000, 7, 0o440),
             (0, 8, 0o440),
             (0, 7, 0o444),

@@ -1,6 +1,6 @@
-//! A process that listens and forks one process for each authenticated controller: jobs need a process with one thread, and
-//! the failure of one controller's process must not affect another's. Peers authenticate here, before the fork, so a silent
-//! connection only costs a socket for a while, and takes no controller's place.
+//! A process that listens and forks one process for each authenticated controller: jobs need a process with one
+//! thread, and the failure of one controller's process must not affect another's. Peers authenticate here,
+//! before the fork, so a silent connection only costs a socket for a while, and does not block a controller.
 
 use crate::callers::{self, Caller};
 use crate::keys::Keys;
@@ -45,7 +45,7 @@ impl Entry {
 pub enum AtEnd {
     /// They are told to end as well.
     RunsAreStopped,
-    /// They run to their end.
+    /// They continue to their end.
     RunsEndThemselves,
 }
 
@@ -62,7 +62,7 @@ struct Listening<'a> {
     is_ending: bool,
 }
 
-/// A connection that a process is forked for.
+/// A connection for which a process is forked.
 enum Accepted {
     /// The peer has been authenticated.
     Known(Box<TlsPipe>),
@@ -85,8 +85,8 @@ pub const ALL_END: u8 = 99;
 /// Serves a controller in its own process and returns that process's exit status.
 pub type Serve<'a> = dyn FnMut(Box<dyn Pipe>, &str) -> i32 + 'a;
 
-/// Listens until a signal arrives. `serve` serves one connection, in a new process. `say` receives a line
-/// about each peer that cannot be served. The calling process must have one thread.
+/// Listens until a signal arrives. `serve` handles one connection, in a new process. `say` receives a line
+/// about each peer that cannot be served. The calling process must be single-threaded.
 pub fn listen(
     listener: &Listener,
     entry: &Entry,
@@ -142,7 +142,7 @@ impl Listening<'_> {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                     match self.strangers.evict() {
                         Some(stranger) => turn_away(stranger, "there are too many open files", say),
-                        // The kernel keeps pending connections.
+                        // Pending connections stay in the kernel's backlog.
                         None => return std::thread::sleep(LOOK),
                     }
                     continue;
@@ -178,7 +178,7 @@ impl Listening<'_> {
                 Ok(()) => self.begin(Accepted::Plain(socket), &from, serve, say),
                 Err(reason) => {
                     say(&format!("{from} was turned away: {reason}"));
-                    // The line precedes a greeting, where a controller looks for the reason.
+                    // The line takes the place of a greeting, where a controller looks for the reason.
                     let mut socket = socket;
                     let _ = writeln!(socket, "{reason}");
                     socket.end_output();
@@ -189,7 +189,7 @@ impl Listening<'_> {
         }
     }
 
-    /// Serves peers that have authenticated, and drops those that cannot.
+    /// Serves peers that have authenticated, and drops those that failed to.
     fn hear_proofs(&mut self, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         for mut stranger in self.strangers.take() {
             match stranger.way.advance() {
@@ -213,8 +213,8 @@ impl Listening<'_> {
         match process::fork_without_threads() {
             Ok(Fork::Parent(pid)) => self.children.push(pid),
             Ok(Fork::Child) => {
-                // The child closes its copies: a connection ends when the last process closes it, and a port
-                // is free when none listens.
+                // The child closes its copies: a connection ends when the last process closes it, and a port is
+                // free when no process listens on it.
                 self.strangers.clear();
                 self.known.clear();
                 process::detach_stream(self.listener.descriptor());

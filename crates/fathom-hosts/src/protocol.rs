@@ -1,6 +1,7 @@
-//! Messages between a controller and an agent. An agent begins with one line of text, [`greeting`]; a controller that
-//! connects to it, with [`opening`]. Everything after it, in both directions, is frames (see [`crate::frames`]). The
-//! controller asks, the agent answers; unasked, an agent sends only lines for the user, ticks and its end.
+//! Messages between a controller and an agent. An agent begins with one line of text, [`greeting`]; a
+//! controller that connects to it, with [`opening`]. Everything after it, in both directions, is frames (see
+//! [`crate::frames`]). The controller sends requests and the agent replies; without a request, an agent sends
+//! only lines for the user, ticks and its end.
 
 use fathom_run::message::Message;
 pub use fathom_spec::hosts::Bytes;
@@ -9,7 +10,7 @@ use fathom_stats::live::{LiveDetails, LiveTick};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Protocol version: grows with every incompatible change.
+/// Protocol version, incremented with every incompatible change.
 pub const PROTOCOL: u32 = 3;
 
 /// First word of an agent's line.
@@ -29,10 +30,11 @@ pub fn opening() -> String {
     format!("{OPENING} {PROTOCOL} {:<16}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// From the controller.
+/// Messages from the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToAgent {
-    /// What to run. Answered by [`FromAgent::Prepared`] or [`FromAgent::Refused`], then by [`FromAgent::Ready`].
+    /// The jobs to run. Answered by [`FromAgent::Prepared`] or [`FromAgent::Refused`], then by
+    /// [`FromAgent::Ready`].
     Prepare(Box<Assignment>),
     /// Reads the agent's clock. Answered by [`FromAgent::Pong`].
     Ping(u64),
@@ -43,7 +45,7 @@ pub enum ToAgent {
         /// The instant.
         at_ns: u64,
     },
-    /// Asks for everything counted so far. Answered by a frame of
+    /// Requests everything counted so far. Answered by a frame of
     /// [`FrameKind::Snapshot`](crate::frames::FrameKind::Snapshot).
     Snapshot,
     /// Stop, as Ctrl-C does; a second one does not wait for anything.
@@ -61,7 +63,7 @@ pub enum ToAgent {
 pub struct Assignment {
     /// The command line and the files it names.
     pub invocation: Invocation,
-    /// The host's place among the hosts.
+    /// The host's position among the hosts.
     pub place: HostPlace,
     /// Time between two ticks; `None`: no ticks.
     pub tick: Option<Duration>,
@@ -69,18 +71,18 @@ pub struct Assignment {
     pub details: bool,
     /// Send the lines that precede a run, not only messages about the jobs.
     pub opening: bool,
-    /// An agent that hears nothing for this long assumes that the controller is gone, and stops its jobs.
+    /// If an agent receives nothing for this long, it assumes that the controller is gone, and stops its jobs.
     pub silence: Duration,
 }
 
-/// From an agent.
+/// Messages from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FromAgent {
     /// The first frame.
     Hello(Hello),
     /// The agent's clock.
     Pong(Pong),
-    /// The jobs were understood and are being set up.
+    /// The jobs were parsed and are being set up.
     Prepared {
         /// Lines that precede a run, in order.
         opening: Vec<fathom_spec::Message>,
@@ -109,14 +111,14 @@ pub enum FromAgent {
     /// The agent ends.
     Leaving,
     /// The run is over; a frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) with its report
-    /// came first.
+    /// preceded this message.
     Done(Done),
 }
 
 /// Introduction of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// What the host calls itself.
+    /// The host's name for itself.
     pub host_name: String,
     /// Version of the program.
     pub version: String,
@@ -131,7 +133,7 @@ pub struct Hello {
 pub struct Join {
     /// Token of the run, from the keys.
     pub token: String,
-    /// The name to show for it.
+    /// Name to display.
     pub name: String,
     /// Its rank under its launcher (Slurm's process, Kubernetes' index), from 0.
     pub rank: Option<u32>,
@@ -151,9 +153,9 @@ impl std::fmt::Debug for Join {
 pub struct Pong {
     /// The time that [`ToAgent::Ping`] carried.
     pub sent_ns: u64,
-    /// The agent's monotonic clock when the question was read.
+    /// The agent's monotonic clock when the request was read.
     pub received_ns: u64,
-    /// Its monotonic clock when the answer was written.
+    /// Its monotonic clock when the reply was written.
     pub answered_ns: u64,
     /// Its wall clock minus its monotonic clock.
     pub wall_ns: i64,
@@ -164,11 +166,11 @@ pub struct Pong {
 pub struct Done {
     /// Jobs that failed.
     pub failed_jobs: u32,
-    /// Some of them were ended by a defect of fathom.
+    /// True if a defect in fathom ended some of them.
     #[serde(default)]
     pub is_broken: bool,
-    /// A log is incomplete.
+    /// True if a log is incomplete.
     pub lost_logs: bool,
-    /// Why the run did not start; there is no report then.
+    /// Why the run did not start, in which case there is no report.
     pub not_started: Option<String>,
 }

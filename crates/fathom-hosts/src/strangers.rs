@@ -1,5 +1,6 @@
-//! Peers that have connected but not authenticated. They wait in a list of limited length. When it is full, the address with
-//! the most entries loses its oldest one, so a peer that connects again and again only displaces itself.
+//! Peers that have connected but not authenticated. They wait in a list of limited length. When it is full, the
+//! address with the most entries loses its oldest one, so a peer that connects repeatedly only displaces
+//! itself.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ impl<T> Stranger<T> {
     }
 }
 
-/// All of them, the oldest first.
+/// All peers, the oldest first.
 pub(crate) struct Strangers<T> {
     list: Vec<Stranger<T>>,
     most: usize,
@@ -36,7 +37,7 @@ impl<T> Strangers<T> {
         Strangers { list: Vec::new(), most }
     }
 
-    /// Adds a peer and returns the one evicted for it.
+    /// Adds a peer, and returns the peer evicted in its favour.
     pub(crate) fn admit(&mut self, way: T, from: String, address: Option<IpAddr>) -> Option<Stranger<T>> {
         let gone = if self.list.len() >= self.most { self.evict() } else { None };
         self.list.push(Stranger { way, from, address, since: Instant::now() });
@@ -56,12 +57,12 @@ impl<T> Strangers<T> {
         self.list.iter()
     }
 
-    /// Takes all of them out; the caller puts back those that have not authenticated yet.
+    /// Removes and returns all peers; the caller puts back those that have not authenticated yet.
     pub(crate) fn take(&mut self) -> Vec<Stranger<T>> {
         std::mem::take(&mut self.list)
     }
 
-    /// Puts one back.
+    /// Puts a peer back.
     pub(crate) fn put_back(&mut self, stranger: Stranger<T>) {
         self.list.push(stranger);
     }

@@ -1,5 +1,5 @@
-//! Texts in what a peer sends: control characters that a terminal would obey are replaced before a frame is decoded, so every
-//! text is clean wherever it is shown or written later.
+//! Texts in messages of a peer: control characters that a terminal would obey are replaced before a frame is
+//! decoded, so every text is clean wherever it is shown or written later.
 
 use fathom_command::printer::steers;
 
@@ -95,7 +95,7 @@ mod tests {
         let job = JobReport { name: "a\nb\u{7}".into(), ..JobReport::default() };
         let report = passed(&RunReport { jobs: vec![job], ..RunReport::default() }, true);
         assert_eq!(report.jobs[0].name, "a b?");
-        // A log is bytes and goes to a file.
+        // Logs are bytes and are written to files.
         let log = FromAgent::Log { name: "l".to_owned(), bytes: Bytes(vec![0x1b; 300]) };
         assert_eq!(passed(&log, false), log);
     }

@@ -1,5 +1,5 @@
-//! The controller with a thousand agents that only speak the protocol: each is a thread, whose report is made up. What it adds up, whom
-//! it misses, and what liars do to it.
+//! The controller with a thousand agents that only speak the protocol: each is a thread with a made-up report.
+//! Tests the sums, missing hosts, and agents that lie.
 
 use fathom_hosts::controller::{self, Audience, Seat, Settings};
 use fathom_hosts::frames::{self, Frame, FrameKind, Outgoing, Splitter};
@@ -23,9 +23,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq)]
 enum Behaviour {
     Honest,
-    /// Goes away when it has sent a snapshot.
+    /// Disconnects after sending a snapshot.
     Dies,
-    /// Says that it is ready, and then that a frame has four billion bytes.
+    /// Reports that it is ready, then announces a frame of four billion bytes.
     Lies,
     /// Its report is noise.
     Mumbles,
@@ -55,7 +55,7 @@ impl Agent {
         self.socket.write_all(&bytes).ok()
     }
 
-    /// The next word; nothing when the controller is gone.
+    /// The next message; `None` when the controller is gone.
     fn next(&mut self) -> Option<ToAgent> {
         loop {
             if let Some(Frame { body, .. }) = self.splitter.next_frame().ok()? {
@@ -82,7 +82,7 @@ impl Agent {
         RunReport { version: "fio-3.42".into(), jobs: vec![job], span: Some(span), ..RunReport::default() }
     }
 
-    /// Speaks with the controller until one of both is done.
+    /// Speaks with the controller until either side is done.
     fn serve(mut self) -> Option<()> {
         self.socket.write_all(format!("Welcome\n{}", greeting()).as_bytes()).ok()?;
         let hello = Hello { host_name: "h".into(), version: "0".into(), ..Hello::default() };
@@ -122,7 +122,7 @@ impl Agent {
     }
 }
 
-/// Listens to nothing but lines.
+/// Ignores everything except lines.
 #[derive(Default)]
 struct Lines(Vec<String>);
 
@@ -140,7 +140,7 @@ impl Observer for Lines {
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// Runs with agents of these behaviours, each of which has done this many I/Os.
+/// Runs with agents of these behaviours, each of which reports this many I/Os.
 fn run(behaviours: &[Behaviour], ios: u64) -> (Outcome, Vec<String>) {
     fathom_sys::file::raise_open_file_limit(1 << 16);
     let mut agents = Vec::new();
@@ -195,7 +195,7 @@ fn liars_and_the_dead_harm_nobody_else() {
         lines.iter().any(|line| line.contains("h2 is lost: it announces a frame of 4294967295 bytes")),
         "{lines:?}"
     );
-    // The dead, and those who mumble at the end, left a snapshot; the liar left nothing.
+    // Agents that died or sent garbage at the end left a snapshot; the liar left nothing.
     let reads = &outcome.report.jobs[0].directions[Direction::Read];
     assert_eq!(reads.total_ios, 5 * 10);
     let ahead = &hosts.hosts[4];

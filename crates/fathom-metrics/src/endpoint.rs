@@ -23,14 +23,14 @@ use tokio::time::timeout;
 
 /// How long a client may take to send a request, and between two requests.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longest lifetime of a connection, so that a client that reads a byte at a time cannot keep it for ever.
+/// Maximum lifetime of a connection, so that a client that reads a byte at a time cannot keep it forever.
 const LONGEST: Duration = Duration::from_secs(300);
 /// Maximum number of connections; further ones wait.
 const MOST_CONNECTIONS: usize = 32;
 /// Pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why Prometheus cannot be served.
+/// Why metrics cannot be served.
 #[derive(Debug, Error)]
 pub enum EndpointError {
     /// The address is not available.
@@ -53,7 +53,7 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, EndpointError> {
     listener.map_err(|error| EndpointError::NotListening { address, error })
 }
 
-/// Serves for ever.
+/// Serves forever.
 pub(crate) fn serve(listener: TcpListener, shared: Arc<Shared>) -> Result<(), EndpointError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -82,7 +82,7 @@ async fn accept(listener: tokio::net::TcpListener, places: Arc<Semaphore>, share
                 .timer(TokioTimer::new())
                 .header_read_timeout(PATIENCE)
                 .serve_connection(TokioIo::new(stream), service);
-            // A client that has gone needs no answer.
+            // A client that has disconnected needs no answer.
             let _ = timeout(LONGEST, connection).await;
             drop(place);
         });

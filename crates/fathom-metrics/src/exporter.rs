@@ -125,8 +125,8 @@ impl Exporter {
         join(self.regular);
     }
 
-    /// Waits until the last figures offered have been delivered; at endpoints, until clients have read them
-    /// [`LAST_READS`] times, for as long as the settings say.
+    /// Waits until the last figures have been delivered; at endpoints, until clients have read them
+    /// [`LAST_READS`] times, or the time in the settings is over.
     pub fn finish(self) {
         join(self.regular);
         if !self.has_endpoint {
@@ -143,7 +143,7 @@ impl Exporter {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(state);
-        // The answer is still being sent.
+        // The response is still being sent.
         thread::sleep(ANSWER);
     }
 }
@@ -153,11 +153,11 @@ fn join(threads: Vec<JoinHandle<()>>) {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
-/// How often the last figures are read before an endpoint goes. A series of a single sample is stale to
-/// Prometheus when the next scrape fails: too early for an alert, and invisible in a graph.
+/// How often the last figures must be read before an endpoint closes. A series with a single sample becomes
+/// stale in Prometheus when the next scrape fails: too early for an alert, and invisible in a graph.
 const LAST_READS: u32 = 3;
 
-/// Time to finish an answer that is being written.
+/// Time to finish a response that is being written.
 const ANSWER: Duration = Duration::from_millis(200);
 
 fn to_file(path: PathBuf) -> impl FnMut(&Snapshot) -> Result<(), TextFileError> + Send + 'static {
@@ -184,7 +184,7 @@ fn regularly<E: Display>(
             let Some(snapshot) = next(&shared, &mut brought, due) else { return };
             due = Instant::now() + every;
             match bring(&snapshot) {
-                // A failure is reported once, and again after a success.
+                // A failure is reported once, and again after a success in between.
                 Err(problem) if !has_failed || snapshot.is_last => {
                     has_failed = true;
                     tell(&problem.to_string());
@@ -199,8 +199,8 @@ fn regularly<E: Display>(
     })
 }
 
-/// Waits for a snapshot that has not been delivered, and until one is due; the last one of a run, or the end,
-/// does not wait. `None` if none follows.
+/// Waits for a snapshot that has not been delivered, and until delivery is due; the last snapshot of a run, or
+/// the end, does not wait. `None` if none follows.
 fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Option<Arc<Snapshot>> {
     let mut state = shared.state();
     loop {

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 /// Default address of InfluxDB, without `INFLUX_HOST`.
 const USUAL_HOST: &str = "http://localhost:8086";
-/// Timeout of an answer.
+/// Timeout for a response.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Percentiles of a distribution, with the names of their fields.
 const PERCENTILES: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99_9")];

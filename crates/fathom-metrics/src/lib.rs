@@ -1,5 +1,5 @@
-//! Metrics of a run, for those who watch it from outside: a page for Prometheus to read ([`endpoint`]), a file for node_exporter's
-//! textfile collector ([`textfile`]), OpenTelemetry ([`otlp`]), and InfluxDB ([`influx`]).
+//! Metrics of a run, for external monitoring: a page for Prometheus to read ([`endpoint`]), a file for
+//! node_exporter's textfile collector ([`textfile`]), OpenTelemetry ([`otlp`]), and InfluxDB ([`influx`]).
 //!
 //! ```text
 //!  RunReport ──► figures: families of series ──► prometheus: text ──► endpoint, textfile
@@ -7,8 +7,8 @@
 //!                                            └─► influx: points in line protocol
 //! ```
 //!
-//! [`exporter`] is a separate process. The supervisor of the run hands it a snapshot now and then and never waits for it, so a
-//! collector that hangs or a disk that is full costs a run nothing.
+//! [`exporter`] is a separate process. The supervisor of the run passes it a snapshot from time to time and
+//! never waits for it, so a collector that hangs or a full disk does not affect the run.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 /// A snapshot of the run for the exporter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot<Report = RunReport> {
-    /// Counters so far and state of the jobs. Borrowed by a caller that only serialises it.
+    /// Counters so far, and state of the jobs. Borrowed by a caller that only serialises it.
     pub report: Report,
     /// The version of fathom.
     pub version: String,
@@ -37,6 +37,6 @@ pub struct Snapshot<Report = RunReport> {
     pub started_ns: u64,
     /// Wall clock when the report was made, ns since the epoch.
     pub taken_ns: u64,
-    /// The run is over; the report is its result, with the verdict.
+    /// True if the run is over; the report is then its result, with the verdict.
     pub is_last: bool,
 }

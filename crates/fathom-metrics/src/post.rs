@@ -1,4 +1,4 @@
-//! One HTTP request with figures, and the receiver's answer.
+//! One HTTP request with figures, and the receiver's response.
 
 use fathom_errors::plain;
 use rustls::crypto::ring;
@@ -10,10 +10,10 @@ use thiserror::Error;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
-/// Bytes of an answer that are read: enough for an error message.
+/// Maximum number of response bytes that are read: enough for an error message.
 const MOST_OF_ANSWER: u64 = 2000;
 
-/// Why a receiver did not get the figures.
+/// Why a receiver did not receive the figures.
 #[derive(Debug, Error)]
 pub enum PostError {
     /// A file of certificates or of a key that cannot be read.
@@ -51,7 +51,7 @@ pub enum PostError {
         /// The error.
         error: Box<ureq::Error>,
     },
-    /// The receiver refuses the request; status and beginning of its answer.
+    /// The receiver refuses the request; holds the status and the start of its response.
     #[error("{receiver}: {said}")]
     Refused {
         /// Kind of receiver, and its address.
@@ -61,7 +61,7 @@ pub enum PostError {
     },
 }
 
-/// Trusted authorities and own identity, as PEM files.
+/// Trusted authorities and the client's identity, as PEM files.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Trust<'a> {
     /// Certificates of the trusted authorities; by default those of this machine.

@@ -21,7 +21,7 @@ pub enum PlaceError {
         /// The system's error.
         error: io::Error,
     },
-    /// A host without an address.
+    /// A host has no address.
     #[error("{0} has no address")]
     NoAddress(String),
     /// Neither an address nor a file.
@@ -45,7 +45,7 @@ pub struct Settings {
     pub influx: Option<InfluxSettings>,
     /// The version of fathom.
     pub version: String,
-    /// The run is repeated: figures of the next one follow its last figures.
+    /// True if the run is repeated, so that figures of the next run follow its last figures.
     pub repeats: bool,
     /// How long endpoints wait at most, after the run, until its last figures have been read several times.
     pub linger: Duration,
@@ -60,7 +60,7 @@ impl Settings {
     /// Adds a destination: a port, an address or a file.
     pub fn add(&mut self, place: &str) -> Result<(), PlaceError> {
         if let Ok(port) = place.parse::<u16>() {
-            // A bare port is bound to the loopback, out of reach of the network.
+            // A bare port is bound to the loopback interface, which is unreachable from the network.
             self.endpoints.push(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! State that the thread that takes snapshots shares with those that deliver them.
+//! State shared between the thread that takes snapshots and those that deliver them.
 
 use crate::Snapshot;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,11 @@ pub(crate) struct Shared {
     pub(crate) state: Mutex<State>,
     pub(crate) changed: Condvar,
     pub(crate) version: String,
-    /// The run is repeated, so its last figures are not the end.
+    /// True if the run is repeated, so its last figures are not the end.
     pub(crate) repeats: bool,
 }
 
-/// The newest snapshot, and which readers have had it.
+/// The latest snapshot, and which readers have received it.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
@@ -20,13 +20,13 @@ pub(crate) struct State {
     pub(crate) number: u64,
     /// How often endpoints have served the last figures of the run.
     pub(crate) reads_at_end: u32,
-    /// No more snapshots follow.
+    /// Set when no more snapshots follow.
     pub(crate) closed: bool,
 }
 
 impl Shared {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked left a consistent state: it is replaced as a whole.
+        // Even after a panic in a thread the state is consistent, because it is always replaced as a whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

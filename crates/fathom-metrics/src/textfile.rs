@@ -12,7 +12,7 @@ pub enum TextFileError {
     /// A device, a pipe or a directory.
     #[error("{} is not a plain file; name a new one", .0.display())]
     NoFile(PathBuf),
-    /// A file with other content.
+    /// The file has other content.
     #[error("{} exists and holds something other than fathom's metrics; name another file, or remove it", .0.display())]
     InTheWay(PathBuf),
     /// The system refuses.
@@ -25,7 +25,7 @@ pub enum TextFileError {
     },
 }
 
-/// How every file of ours begins.
+/// How each of these files begins.
 const BEGINNING: &[u8] = b"# HELP fathom_";
 
 /// Checks that the file may and can be written, before a run relies on it.
@@ -47,7 +47,7 @@ pub fn check(path: &Path) -> Result<(), TextFileError> {
 fn create(path: &Path) -> io::Result<File> {
     let new = || File::options().write(true).create_new(true).open(path);
     match new() {
-        // Left by a killed process with the same number.
+        // Left behind by a killed process with the same ID.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             fs::remove_file(path).and_then(|()| new())
         }

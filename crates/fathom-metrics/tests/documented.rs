@@ -1,4 +1,4 @@
-//! Every metric that the dashboard and the documentation name exists, and every metric is documented.
+//! Every metric in the dashboard and the documentation exists, and every metric is documented.
 
 use fathom_metrics::Snapshot;
 use fathom_metrics::figures::{MetricKind, Values, families};
@@ -11,7 +11,7 @@ use fathom_stats::report::{DiskReport, JobReport, RunReport, VerificationReport}
 use fathom_stats::verdict::{Finding, VerdictReport};
 use std::collections::BTreeSet;
 
-/// The names of all metrics there are, as Prometheus has them: those of a run that has everything.
+/// The names of all metrics in Prometheus' style: those of a run that has every feature.
 fn all_names() -> BTreeSet<String> {
     let mut job = JobReport { zone_resets: Some(1), ..JobReport::default() };
     job.moment = Some(JobMoment { waiting: Some(1), ..JobMoment::default() });
@@ -40,7 +40,7 @@ fn all_names() -> BTreeSet<String> {
     names.collect()
 }
 
-/// Words of a text that begin as names of metrics do.
+/// Words of a text that start like names of metrics.
 fn names_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let names = words.filter(|word| word.starts_with("fathom_"));

@@ -12,8 +12,8 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The formats of these names, without those that another one includes; the human-readable one if there
-    /// are no names. The version selects the form of formats that have several.
+    /// The formats with these names, without those that another one includes; the format for people if there
+    /// are no names. The version applies to formats that have several.
     pub fn new(names: &[String], version: u32) -> Chosen {
         let is_named = |name: &str| names.iter().any(|asked| asked == name);
         let is_asked = |format: &&&(dyn Format + Sync)| match names {
@@ -49,7 +49,7 @@ impl Chosen {
         self.formats.iter().any(|format| format.declaration().verdict)
     }
 
-    /// The report in each format; from the second call on in the form that continues the same output.
+    /// Writes the report in each format; from the second call on, in the form that continues the same output.
     pub fn write(&mut self, report: &RunReport) -> Vec<Vec<u8>> {
         let is_next = std::mem::replace(&mut self.has_written, true);
         let written = |format: &&'static (dyn Format + Sync)| {

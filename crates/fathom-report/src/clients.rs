@@ -91,7 +91,7 @@ struct Document<'a> {
     disk_util: Vec<DiskResult>,
 }
 
-/// Those of the only server, or those of each server that has any.
+/// The devices of the only server, or those of each server that has any.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum GlobalOptions<'a> {
@@ -99,7 +99,7 @@ enum GlobalOptions<'a> {
     OfEach(Vec<OptionsOfServer<'a>>),
 }
 
-/// As the members of an object.
+/// As members of an object.
 struct Options<'a>(&'a [(String, String)]);
 
 #[derive(Serialize)]
@@ -124,7 +124,7 @@ pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> io::R
         client.report.jobs.iter().map(result).collect::<Vec<_>>()
     };
     let mut client_stats: Vec<JobResult> = clients.iter().flat_map(jobs).collect();
-    // The sum claims to be from the last server.
+    // The sum is attributed to the last server, as in fio.
     if let (Some(report), Some(last)) = (total(clients), clients.last()) {
         let sum = |entry| of_client(job::result_of_all_clients(entry, &report.groups, with_bins), last);
         client_stats.extend(report.jobs.iter().map(sum));

@@ -51,7 +51,7 @@ impl Format for Csv {
     }
 }
 
-/// The directions with I/O. A job without any has one row, which shows its error.
+/// The directions with I/O. A job without I/O has one row, which shows its error.
 fn directions(job: &JobReport) -> Vec<(&'static str, DirectionReport)> {
     let sync = DirectionReport {
         total_ios: job.sync.count,
@@ -87,7 +87,7 @@ impl Row {
         self.cell(heading, format!("{value:.3}"));
     }
 
-    /// Empty if there is nothing to compute a mean or a percentile of.
+    /// Empty if there are no values for a mean or a percentile.
     fn latency(&mut self, name: &str, stats: &LatencyStats) {
         let some = |value: String| if stats.count == 0 { String::new() } else { value };
         self.cell(&format!("{name}_min_ns"), some(stats.min_ns.to_string()));

@@ -23,7 +23,7 @@ pub struct JobHeader {
     pub engine: String,
     /// Queue depth.
     pub queue_depth: u32,
-    /// Clones of the job; if there are several, a line `...` stands for the others.
+    /// Number of clones; if there are several, a line `...` stands for the others.
     pub clones: u32,
     /// `kb_base`.
     pub kb_base: u32,

@@ -38,7 +38,7 @@ impl Format for JsonLines {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        // A single report is also the last one.
+        // A single report is the last one as well.
         let is_last = report.interval.as_ref().is_none_or(|interval| interval.is_last);
         let line = Line {
             interval: report.interval.as_ref().map(Interval::from),

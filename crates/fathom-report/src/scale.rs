@@ -19,7 +19,7 @@ impl Base {
         }
     }
 
-    /// The other of the two.
+    /// The other of the two bases.
     pub fn other(self) -> Base {
         match self {
             Base::Binary => Base::Decimal,
@@ -51,8 +51,8 @@ pub fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
     if steps == 0 {
         return format!("{integer}{unit}");
     }
-    // Only the last remainder determines the decimals: readers compare these texts with those of fio, which
-    // writes 64.05 MiB as `64.0MiB` if only the part below one KiB takes it past the half.
+    // Only the last remainder determines the decimals. Readers compare these texts with fio's, which writes
+    // 64.05 MiB as `64.0MiB` if only the part below one KiB takes it past the half.
     let decimals = i64::from(figures) - i64::from(digits(integer)) - 1;
     if decimals <= 0 {
         let rounded = integer + u128::from(remainder * 2 >= factor);
@@ -134,7 +134,7 @@ pub fn latency_figure(value: u64) -> String {
     scaled(u128::from(value), 6, Base::Decimal, "")
 }
 
-/// A time in its largest unit with two decimals: `0.00ns`, `10.00ms`.
+/// A time in the largest unit that fits, with two decimals: `0.00ns`, `10.00ms`.
 pub fn duration(nanoseconds: u64) -> String {
     let (divisor, unit) = match nanoseconds {
         0..1_000 => (1.0, "ns"),

@@ -5,7 +5,7 @@ use fathom_stats::report::{DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, GroupReport, Job
 
 /// Smallest share shown for a non-empty bucket of a depth distribution, percent.
 const SMALLEST_DEPTH_SHARE: f64 = 0.1;
-/// The same for the latency distribution.
+/// The minimum for the latency distribution.
 const SMALLEST_LATENCY_SHARE: f64 = 0.01;
 
 /// Share of I/Os issued at each depth. Syncs count in the depths but not in the total, so the sum may exceed 100.

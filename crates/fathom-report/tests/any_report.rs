@@ -1,4 +1,4 @@
-//! Whatever a report holds, the formats write it: JSON parses, and no share is "not a number".
+//! Whatever a report contains, the formats can write it: JSON parses, and no share is "not a number".
 
 mod support;
 
@@ -21,7 +21,7 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(String::from_iter)
 }
 
-/// Counts and times of this size are believed when they are read back.
+/// Counts and times up to this size survive reading back.
 const MOST: u64 = 1 << 53;
 
 fn float() -> impl Strategy<Value = f64> {
@@ -41,7 +41,7 @@ prop_compose! {
         values in prop::collection::vec(any::<u64>(), 0..20), mean in float(), squared_distances in float(),
         samples in 0u64..1 << 40,
     ) -> DirectionReport {
-        // Sums of real latencies fit; what does not fit is not the formats' business.
+        // Sums of real latencies fit; what does not fit is not up to the formats.
         let latency = recorded(values.into_iter().map(|value| value >> 11));
         DirectionReport {
             io_bytes, issued, total_ios, runtime_ms,
@@ -100,7 +100,7 @@ fn check_latency(
     for (percentile, expected) in
         job.view.percentiles.iter().zip(stats.histogram.percentiles(&job.view.percentiles))
     {
-        // Percentiles that look alike in six decimals have one key.
+        // Percentiles that are equal to six decimals share one key.
         let shown = value["percentile"][format!("{percentile:.6}")].as_u64();
         let alike = job
             .view
@@ -146,7 +146,7 @@ proptest! {
         }
     }
 
-    /// What a program reads back is what the report holds, and histograms add up.
+    /// What a program reads back equals what the report contains, and histograms add up.
     #[test]
     fn figures_survive_json(mut job in job(), beyond in 0u64..3) {
         job.view.unified = UnifiedReporting::Apart;

@@ -27,7 +27,7 @@ fn check_format(name: &str, report: &RunReport, format: &str, extension: &str) {
     check_bytes(name, report, fathom_report::by_name(format).expect("a known format"), extension);
 }
 
-/// Compares the report in each version of the terse format with `NAME.v2.terse` and its kin.
+/// Compares the report in each version of the terse format with `NAME.v2.terse` and so on.
 fn check_terse_versions(name: &str, report: &RunReport) {
     for version in 2..=5 {
         let format = fathom_report::by_name("terse")
@@ -41,7 +41,7 @@ fn check_bytes(name: &str, report: &RunReport, format: &dyn Format, extension: &
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{extension}"));
     let mut bytes = Vec::new();
     format.write(report, &mut bytes).expect("memory takes everything");
-    // Reports show local time; the files hold UTC.
+    // Reports show local time; the files contain UTC.
     let text = String::from_utf8(bytes)
         .expect("reports are text")
         .replace(&ctime(report.timestamp_ms), "Sat Nov 21 00:31:16 2026");
@@ -293,7 +293,7 @@ fn every_percentile_table() {
     job.view.slat_percentiles = true;
     job.view.lat_percentiles = true;
     job.view.percentiles = vec![50.0, 99.0, 100.0];
-    // A few that no bin holds: percentiles that fall there are lower bounds.
+    // A few values beyond all bins: percentiles that fall there are lower bounds.
     job.directions[Direction::Write].clat.record(RANGE_END_NS);
     job.directions[Direction::Write].lat.record(3 * RANGE_END_NS);
     let report = report(vec![job]);
@@ -378,7 +378,7 @@ fn several_hosts() {
     check("hosts", &report);
 }
 
-/// All but the last line of `jsonl` leave each host's own results out.
+/// All but the last line of `jsonl` omit each host's own results.
 #[test]
 fn lines_of_several_hosts() {
     let mut report = hosts::merge(HostsReport {
@@ -395,7 +395,7 @@ fn lines_of_several_hosts() {
     assert_eq!(last["fathom hosts"]["hosts"][1]["jobs"][0]["jobname"], "work");
 }
 
-/// Of many hosts those have a row of which there is something to say, and some of the others.
+/// If there are many hosts, those with remarks get a row, and some of the others.
 #[test]
 fn many_hosts() {
     let mut many: Vec<_> = (0..60).map(|index| host(&format!("h{index}"), 100, 60_000, 10 * index)).collect();

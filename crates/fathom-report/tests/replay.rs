@@ -1,5 +1,5 @@
-//! A run of the installed fio printed twice: its normal report, and ours made from the figures of its JSON of the
-//! same run. The two must agree to the letter, but for what later releases print otherwise.
+//! A run of the installed fio printed twice: its normal report, and ours made from the figures of its JSON of
+//! the same run. The two must be identical, except for what later releases print differently.
 
 mod support;
 
@@ -70,7 +70,7 @@ fn direction(value: &Value) -> DirectionReport {
 /// Counts that give these shares of `total`.
 fn counts(shares: &[&Value], total: u64) -> Vec<u64> {
     let shares = shares.iter().flat_map(|part| part.as_object().expect("a distribution").iter());
-    // Keys of an object come sorted; the order of a distribution is that of their numbers.
+    // Keys of an object are sorted as text; a distribution is ordered by their numbers.
     let mut sorted: Vec<(usize, u64, f64)> = Vec::new();
     let mut part = 0;
     let mut previous: Option<&str> = None;
@@ -140,7 +140,7 @@ fn text(format: &dyn fathom_report::Format, report: &RunReport) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-/// What is comparable: the process id is not in JSON, and shares that JSON rounds up cannot be told from others.
+/// What is comparable: the process ID is not in JSON, and shares that JSON rounds up cannot be told from others.
 fn comparable(text: &str) -> Vec<String> {
     text.lines()
         .take_while(|line| !line.starts_with("Disk stats"))
@@ -163,8 +163,8 @@ fn comparable(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether two lines say the same. Ours is made from the six decimals that JSON has, so a mean or a deviation
-/// right between two numbers may be rounded to the other one: the last of its decimals may differ by one.
+/// True if two lines are equivalent. Ours is computed from the six decimals in JSON, so a mean or a deviation
+/// exactly between two numbers may be rounded the other way: its last decimal may differ by one.
 fn same(our_line: &str, their_line: &str) -> bool {
     let words = |line: &'_ str| -> Vec<String> {
         line.split_inclusive([' ', ',', '=', '%', ';']).map(str::to_string).collect()
@@ -174,7 +174,7 @@ fn same(our_line: &str, their_line: &str) -> bool {
         && ours.iter().zip(&theirs).all(|(our, their)| our == their || near(our, their))
 }
 
-/// Whether two words are decimal fractions of one length that differ by one in the last place at most.
+/// True if two words are decimal fractions of the same length that differ by at most one in the last place.
 fn near(our: &str, their: &str) -> bool {
     let parts = |word: &str| -> Option<(f64, usize, String)> {
         let number = word.trim_end_matches([' ', ',', '=', '%', ';']);
@@ -205,7 +205,7 @@ fn lines_are_the_same_but_for_rounding() {
     }
 }
 
-/// What fio prints for a job in the formats given; `None` when there is no fio.
+/// What fio prints for a job in the given formats; `None` if fio is not installed.
 fn fio(formats: &str, arguments: &str) -> Option<String> {
     let output = Command::new("fio")
         .arg(format!("--output-format={formats}"))
@@ -221,7 +221,7 @@ fn fio(formats: &str, arguments: &str) -> Option<String> {
     }
 }
 
-/// The JSON document in a text, with what stands before and after it.
+/// The JSON document in a text, with the text before and after it.
 fn split(text: &str) -> (&str, Value, &str) {
     let start = text.find("{\n").expect("JSON begins");
     let end = text.find("\n}\n").expect("JSON ends") + 3;
@@ -233,7 +233,7 @@ fn replay(arguments: &str, view: &ViewOptions) {
     let (_, document, normal) = split(&output);
     let format = fathom_report::by_name("normal").expect("known");
     let mut report = our_report(&document, view);
-    // fio asks for the time once per format, in either order, and a second may begin in between.
+    // fio reads the time once per format, in either order, so the second may change in between.
     let time = report.timestamp_ms;
     let near = [time, time + 1000, time.saturating_sub(1000)];
     report.timestamp_ms =
@@ -248,7 +248,7 @@ fn replay(arguments: &str, view: &ViewOptions) {
 
 #[test]
 fn terse_lines() {
-    // At 40 KiB/s it shows whether the share of the group is taken of whole KiB/s.
+    // At 40 KiB/s it shows whether the group's share is computed from whole KiB/s.
     let rates = ["3333k", "40k --bs=20k --bwavgtime=300", "3333k", "3333k"];
     for (version, rate) in [2, 3, 4, 5].into_iter().zip(rates) {
         let arguments = format!(
@@ -285,7 +285,7 @@ fn null_engine() {
 
 #[test]
 fn samples_of_a_second() {
-    // The second has few I/Os of odd sizes, so that means are no whole numbers.
+    // The second job has few I/Os of odd sizes, so that means are not whole numbers.
     for rate in ["3333k", "40k --bs=20k --bwavgtime=300"] {
         replay(
             &format!(

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::Command;
 use support::*;
 
-/// Keys that releases after the installed one may lack: they are ours because the published layout has them.
+/// Keys that releases after the installed one may lack: they are included because the published layout has them.
 const ADDED_LATER: [&str; 7] = [
     "job_start",
     "latency_target_ns",
@@ -23,7 +23,7 @@ fn shape(value: &Value, path: &str, lines: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (key, member) in members.iter().filter(|(key, _)| !ADDED_LATER.contains(&key.as_str())) {
-                // The options of a job, and where its percentiles fall, are not part of the layout.
+                // The options of a job, and the location of its percentiles, are not part of the layout.
                 let below = format!("{path}/{key}");
                 match key.as_str() {
                     "job options" => lines.push(format!("{below} : object")),
@@ -80,7 +80,7 @@ fn same_keys_and_types_as_the_installed_fio() {
     assert_eq!(keys_in_order(&ours), keys_in_order(&theirs));
 }
 
-/// Every key of the text as it stands, level by level of indentation; parsing would lose the order.
+/// Every key of the text in its original order, by level of indentation; parsing would lose the order.
 fn keys_in_order(text: &str) -> Vec<String> {
     let mut inside_options = false;
     text.lines()

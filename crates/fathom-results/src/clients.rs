@@ -1,6 +1,7 @@
-//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`. All servers answer
-//! into one list, in any order. After the entries of a round comes `All clients`, their sum, unless there is only one entry.
-//! With `--status-interval` the list has several rounds, and the last one covers the whole run.
+//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`. All
+//! servers add to one list, in any order. The entries of a round are followed by `All clients`, their sum,
+//! unless there is only one entry. With `--status-interval` the list has several rounds, and the last one
+//! covers the whole run.
 
 use crate::model::{JobResult, RunResult, server_name};
 use fathom_stats::Direction;
@@ -108,7 +109,7 @@ pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(
         for disk in result.disk_util.iter_mut().filter(|disk| !disk.host.is_empty()) {
             disk.name = named(&disk.name, &disk.host, disk.port);
         }
-        // The order in which they answered carries no information.
+        // The order in which servers answered carries no information.
         result.jobs.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
         result.disk_util.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
     }
@@ -176,8 +177,7 @@ mod tests {
         ];
         let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
         assert_eq!(found, [40, 41, 42, 30, 31, 32]);
-        // With several jobs, the entries show whether the clones of one are merged, whatever the run times
-        // are.
+        // With several jobs, the entries show whether clones are merged, whatever the run times are.
         let slow = |port: u64, bytes: u64| {
             round(port, bytes)
                 .map(|entry| entry.replace(r#""read":{"#, r#""job_runtime":1600,"read":{"runtime":1000,"#))

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize, Serializer};
 pub struct HostsResult {
     /// In the order of the command line.
     pub hosts: Vec<HostResult>,
-    /// How far they started from the agreed instant.
+    /// How far from the agreed instant they started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skew: Option<SkewResult>,
-    /// The time in which all were running, if there was any.
+    /// The time window in which all were running, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapResult>,
     /// Which host's files the jobs use, if several hosts run them.
@@ -59,7 +59,7 @@ pub struct HostResult {
     /// When the figures of a lost host end, ms after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot_ms: Option<u64>,
-    /// Its clock compared with the controller's.
+    /// Comparison of its clock with the controller's.
     #[serde(deserialize_with = "lenient::part")]
     pub clock: Option<ClockReport>,
     /// When its jobs started, ns after the agreed instant.
@@ -71,7 +71,7 @@ pub struct HostResult {
     /// When its last job ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_done_ms: Option<u64>,
-    /// Errors: those that were tolerated, and one per failed job.
+    /// Number of errors: tolerated ones, plus one per failed job.
     #[serde(deserialize_with = "lenient::whole")]
     pub errors: u64,
     /// Reads of all its jobs.
@@ -83,10 +83,10 @@ pub struct HostResult {
     /// Trims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trim: Option<HostFigures>,
-    /// How it was slower than the others.
+    /// In what respect it was slower than the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub straggling: Vec<StragglingResult>,
-    /// The result as if it had run alone.
+    /// The result as if the host had run alone.
     #[serde(flatten, serialize_with = "unless_blank")]
     pub result: RunResult,
 }
@@ -136,7 +136,7 @@ pub struct StragglingResult {
     pub text: String,
 }
 
-/// How far hosts started from the agreed instant.
+/// How far from the agreed instant hosts started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkewResult {
@@ -151,7 +151,7 @@ pub struct SkewResult {
     pub clock_bound_ns: Option<u64>,
 }
 
-/// The time in which all hosts were running, ms after the agreed instant, and their figures in it.
+/// The time window in which all hosts were running, ms after the agreed instant, and their figures in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverlapResult {
@@ -173,7 +173,7 @@ pub struct OverlapResult {
 }
 
 impl HostResult {
-    /// Its result is whole.
+    /// True if its result is complete.
     pub fn is_whole(&self) -> bool {
         self.state == "whole"
     }
@@ -192,7 +192,7 @@ impl HostResult {
         }
     }
 
-    /// Read, write and trim; those without any I/O are `None`.
+    /// Read, write and trim; `None` for directions without I/O.
     pub fn directions(&self) -> [Option<&HostFigures>; 3] {
         [&self.read, &self.write, &self.trim].map(Option::as_ref)
     }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 /// The largest plausible count. Counters that underflowed are near 2^64, and their sums would overflow.
 const MOST: u64 = 1 << 53;
-/// The same for a histogram bin, of which there are thousands.
+/// The same limit for a histogram bin, of which there are thousands.
 const MOST_OF_A_BIN: u64 = 1 << 45;
 
 /// A whole number that may be written with decimals; at most [`MOST`].
@@ -46,7 +46,7 @@ fn believed(value: f64) -> f64 {
     if value > 0.0 { value.min(MOST_OF_NUMBERS) } else { 0.0 }
 }
 
-/// The members of an object in their order.
+/// The members of an object, in order.
 pub(crate) fn pairs<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
     input: D,
 ) -> Result<Vec<(String, V)>, D::Error> {
@@ -77,7 +77,7 @@ pub(crate) fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(f6
     Ok(list)
 }
 
-/// The percentile of a key, which may be arbitrary text.
+/// Parses the percentile in a key, which may be arbitrary text.
 fn percent(key: &str) -> Option<f64> {
     key.trim().parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
 }
@@ -139,14 +139,14 @@ pub(crate) fn shares<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String,
     Ok(list.into_iter().map(|(key, share)| (key, believed(share))).collect())
 }
 
-/// A member that other versions and programs may write in another form; it is then omitted.
+/// A member that other versions and programs may write in another form; in that case it is omitted.
 pub(crate) fn part<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
     input: D,
 ) -> Result<Option<T>, D::Error> {
     serde_json::Value::deserialize(input).map(|value| T::deserialize(value).ok())
 }
 
-/// The same of a list.
+/// A list of such members.
 pub(crate) fn parts<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
     input: D,
 ) -> Result<Vec<T>, D::Error> {

@@ -24,7 +24,7 @@ fn find_members(disks: &mut [DiskResult]) {
     }
 }
 
-/// Consumes the entry, its members, and what they are stacked on; returns the position of the next entry.
+/// Consumes the entry, its members, and the devices below those; returns the position of the next entry.
 fn end_of_stack(disks: &mut [DiskResult], top: usize) -> usize {
     let (Some(reads), Some(writes)) = (disks[top].aggr_read_ios, disks[top].aggr_write_ios) else {
         return top + 1;

@@ -4,7 +4,7 @@ use serde::ser::{Error, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::value::to_raw_value;
 
-/// Pairs as the members of an object, in their order.
+/// Pairs as the members of an object, in order.
 pub(crate) fn pairs<S: Serializer, K: Serialize, V: Serialize>(
     pairs: &[(K, V)],
     output: S,
@@ -27,7 +27,7 @@ pub(crate) fn percentiles<S: Serializer>(list: &[(f64, u64)], output: S) -> Resu
 }
 
 /// A number without its fraction.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "The name is serde's.")]
 pub(crate) fn whole<S: Serializer>(number: &f64, output: S) -> Result<S::Ok, S::Error> {
     output.serialize_u64(*number as u64)
 }
@@ -41,7 +41,7 @@ pub(crate) fn lines<S: Serializer, T: Serialize>(items: &[T], output: S) -> Resu
     list.end()
 }
 
-/// The same for a number that is present.
+/// The same for a number that is not `None`.
 pub(crate) fn some_whole<S: Serializer>(number: &Option<f64>, output: S) -> Result<S::Ok, S::Error> {
     number.map(|number| number as u64).serialize(output)
 }
@@ -51,7 +51,7 @@ pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// From here on, the precision of a number is lower than the decimals that are written.
+/// Beyond this, a number is less precise than the decimals that are written.
 const COARSE_FROM: f64 = (1u64 << 53) as f64 / 1e6;
 
 /// A number rounded to the six decimals that are written, so that a result in memory and one read from its
@@ -87,7 +87,7 @@ mod tests {
         fn figures_are_what_is_read_of_their_text(
             bits in any::<u64>(), small in -1e6..1e6f64, whole in any::<u32>(), shift in 0..24u32, middle in 0u64..1 << 50, away in 0..4u64,
         ) {
-            // Numbers with few bits are exact ties, others are close to one.
+            // Numbers with few significant bits are exact ties; others are close to one.
             let between = ((middle as f64 + 0.5) / 1e6).to_bits();
             let few_bits = f64::from(whole) / f64::from(1u32 << shift);
             for number in [f64::from_bits(bits), small, few_bits, f64::from_bits(between + away), f64::from_bits(between - away)] {

@@ -1,4 +1,4 @@
-//! What jobs may touch: the targets that the server was started for, and nothing else.
+//! What jobs may access: the targets that the server was started for, and nothing else.
 
 use fathom_engines::client_files;
 use fathom_local::changes::{self, Uses, is_device_node};
@@ -23,7 +23,7 @@ enum RefusedPath {
     NoDirectory(PathBuf),
     #[error("{} is refused: runs are kept there", .0.display())]
     Results(PathBuf),
-    /// Neither below an allowed path nor an allowed device; the line that says so.
+    /// Neither below an allowed path nor an allowed device; holds the message.
     #[error("{0}")]
     Elsewhere(String),
 }
@@ -34,9 +34,9 @@ const MOST_FILES: u64 = 100_000;
 /// What jobs may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Allowed {
-    /// Directories whose files they may use, and files.
+    /// Allowed files, and directories whose files are allowed.
     pub(crate) paths: Vec<PathBuf>,
-    /// Devices that they may use.
+    /// Allowed devices.
     pub(crate) devices: Vec<PathBuf>,
     /// Run commands and load engines.
     pub(crate) commands: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Allowed {
     pub(crate) network: bool,
     /// The results directory: only its folder `targets` may be used, whatever else is allowed.
     pub(crate) results: PathBuf,
-    /// Unnamed files that the process made itself in one of `paths`, as `quick` does, are allowed.
+    /// True if unnamed files that the process itself created in one of `paths` are allowed, as `quick` needs.
     #[serde(skip)]
     pub(crate) unnamed: bool,
 }
@@ -81,7 +81,7 @@ impl Allowed {
         let mut lines = Vec::new();
         if !self.commands {
             lines.extend(refusals(job, Names::Program, "the server was started without --allow-commands"));
-            // Such files may be loaded as programs, or hold secrets that would leave this machine.
+            // Such files may be loaded as programs, or contain secrets that would leave this machine.
             lines.extend(refusals(
                 job,
                 Names::ClientFile,
@@ -155,7 +155,7 @@ impl Allowed {
         })
     }
 
-    /// Why a path is refused. What counts is where it leads, past symbolic links and dots.
+    /// Why a path is refused. What counts is its target, after symbolic links and dots.
     pub(crate) fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let real = match self.place_of(path) {
             Ok(real) => real,
@@ -168,7 +168,7 @@ impl Allowed {
         is_pipe.then(|| format!("{} is refused: pipes and sockets are not targets", path.display()))
     }
 
-    /// The real path of a file that may not exist yet, or why that place is refused.
+    /// The real path of a file that may not exist yet, or the reason why it is refused.
     fn place_of(&self, path: &Path) -> Result<PathBuf, RefusedPath> {
         let unnamed = if self.unnamed { unnamed(path) } else { None };
         let Some(real) = unnamed.or_else(|| leads_to(path)) else {
@@ -186,8 +186,8 @@ impl Allowed {
         }
     }
 
-    /// Devices, volumes and files on servers that a plan would overwrite and whose names are not among
-    /// `confirmed`, and everything in use that it would change: lines for the user.
+    /// Devices, volumes and files on servers that a plan would overwrite and that are not named in `confirmed`,
+    /// and all targets in use that it would change: lines for the user.
     pub(crate) fn check_uses(plan: &Plan, confirmed: &[String]) -> Vec<String> {
         let changes = changes::of(plan);
         let mut uses = Uses::default();
@@ -212,7 +212,7 @@ impl Allowed {
     }
 }
 
-/// Number of files of a clone; none is created for counting.
+/// Number of files of a clone; counting does not create any.
 fn number_of(names: &FileNames) -> u64 {
     match names {
         FileNames::Listed(names) => names.len() as u64,
@@ -227,8 +227,8 @@ fn unnamed(path: &Path) -> Option<PathBuf> {
     link.to_str()?.strip_suffix(" (deleted)").map(PathBuf::from)
 }
 
-/// Devices, volumes and files on servers that a worker overwrites or removes, under the names that confirm
-/// it.
+/// Devices, volumes and files on servers that a worker overwrites or removes, under the names that have to be
+/// typed to confirm it.
 pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     let told = |path: &PathBuf| path.display().to_string();
     let planned = || -> Vec<String> { names::planned_paths(&worker.files.names).iter().map(told).collect() };

@@ -1,4 +1,4 @@
-//! Checks a request, and forecasts what it would do. Nothing is opened, made or run.
+//! Checks a request, and forecasts what it would do. Opens, creates and runs nothing.
 
 use crate::allowed::Allowed;
 use crate::folder::{Accepted, Request, Results, RunKind, now_ms};
@@ -17,13 +17,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The longest plan of a sweep that is shown.
+/// Maximum length of a sweep's plan that is shown.
 const MOST_TEXT: usize = 64 << 10;
 
 /// Result of a check.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct CheckedRequest {
-    /// Why it cannot run.
+    /// Why the request cannot run.
     pub(crate) mistakes: Vec<Mistake>,
     /// Further messages of the parser.
     pub(crate) notes: Vec<Mistake>,
@@ -83,7 +83,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// A forecast; targets in use become mistakes.
+    /// Adds a forecast; targets in use become mistakes.
     fn forecast(&self, forecast: Forecast) -> CheckedRequest {
         let used = forecast.targets.iter().filter_map(|target| {
             let used = target.in_use.as_ref()?;
@@ -165,7 +165,7 @@ impl Checker<'_, '_> {
                 let lines = failure.to_string().lines().map(str::to_owned).collect();
                 return CheckedRequest { mistakes: placed(lines), ..CheckedRequest::default() };
             }
-            // The jobs of quick use an unnamed file, so nothing stays.
+            // The jobs of quick use an unnamed file, so nothing is left behind.
             Ok(_) if request.kind == RunKind::Quick => CheckedRequest::default(),
             Ok(_) => {
                 let made = self.results.made();
@@ -192,7 +192,7 @@ fn placed(lines: Vec<String>) -> Vec<Mistake> {
     lines.into_iter().map(|line| Mistake { line: None, text: text(line) }).collect()
 }
 
-/// A folder with a job that is not run, removed when dropped.
+/// A folder with a job that is not run; removed on drop.
 struct Draft(PathBuf);
 
 impl Draft {
@@ -206,7 +206,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // The next check replaces what is left.
+        // The next check replaces leftovers.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

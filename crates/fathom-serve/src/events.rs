@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Ticks that are all written. After that only every tenth is: a viewer of a run of hours does not need each
-/// second.
+/// Number of ticks that are all written. Afterwards only every tenth is, because viewers of a run of hours do
+/// not need every second.
 const EACH: u64 = 3600;
 const LATER: u64 = 10;
 /// Maximum number of jobs, and of devices, in a tick.
@@ -32,7 +32,7 @@ pub(crate) enum Event<'a> {
         depth: Option<(u64, u64)>,
         jobs: Vec<JobTick<'a>>,
         disks: Vec<DiskTick<'a>>,
-        /// Number of jobs and devices that were left out.
+        /// Number of jobs and devices left out.
         further_jobs: usize,
         further_disks: usize,
     },
@@ -74,7 +74,7 @@ impl<'a> Event<'a> {
         };
         Event::Tick {
             at_ms,
-            // For a command, this would be the progress of one of its runs.
+            // For commands, this would be the progress of one of their runs.
             percent: details.and(tick.percent_done),
             to_go_s: details.and(tick.eta_seconds),
             bytes_per_second: tick.bytes_per_second.into_array(),
@@ -93,7 +93,7 @@ impl<'a> Event<'a> {
 
 fn job(job: &LiveJob) -> JobTick<'_> {
     let running = job.states.iter().filter(|state| state.is_under_way()).count();
-    // A running clone says most about the job.
+    // Of all clones, a running one says most about the job.
     let shown = job.states.iter().find(|state| state.is_under_way()).or(job.states.first());
     JobTick {
         name: &job.name,
@@ -139,7 +139,7 @@ impl Events {
         Ok(Events { file, ticks: 0, messages: 0 })
     }
 
-    /// Writes a tick, unless enough were written that it can be left out.
+    /// Writes a tick, unless it can be left out because enough were written.
     pub(crate) fn tick(&mut self, event: &Event<'_>) {
         self.ticks += 1;
         if self.ticks <= EACH || self.ticks.is_multiple_of(LATER) {
@@ -158,7 +158,7 @@ impl Events {
         }
     }
 
-    /// Writes a line with one call. A full disk below the results costs viewers their events, but does not
+    /// Writes a line with a single call. A full disk below the results loses events for viewers, but does not
     /// affect the run.
     fn write(&mut self, event: &Event<'_>) {
         if let Ok(mut line) = serde_json::to_vec(event) {

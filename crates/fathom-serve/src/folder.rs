@@ -1,4 +1,4 @@
-//! The results directory: a folder per run, which holds everything that is known of it.
+//! The results directory: one folder per run, which contains everything about it.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -26,14 +26,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long a process may take to report that it has started.
 const START: Duration = Duration::from_secs(20);
 
-/// The files that a run made. A killed run has none, so overwriting its files has to be confirmed.
+/// The files that a run created. A killed run has no such list, so overwriting its files has to be confirmed.
 const MADE: &str = "made.json";
 
 /// Kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RunKind {
-    /// Jobs of a job file.
+    /// Jobs from a job file.
     Job,
     /// `fathom quick`.
     Quick,
@@ -59,7 +59,7 @@ pub(crate) struct Request {
     pub(crate) size: String,
     #[serde(default)]
     pub(crate) time: String,
-    /// For a sweep: `NAME=A,B` each, and how often each combination runs.
+    /// For a sweep: one `NAME=A,B` for each option, and the number of repeats.
     #[serde(default)]
     pub(crate) vary: Vec<String>,
     #[serde(default)]
@@ -73,13 +73,13 @@ pub(crate) struct Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Accepted {
     pub(crate) request: Request,
-    /// Milliseconds of the wall clock.
+    /// Time of acceptance, ms of the wall clock.
     pub(crate) accepted_ms: u64,
     pub(crate) allowed: Allowed,
     /// Files that did not exist before: if this run creates them, a later one may overwrite them without
     /// confirmation.
     pub(crate) makes: Vec<PathBuf>,
-    /// Files made by earlier runs, as they are before this one changes them.
+    /// Files created by earlier runs, as they were before this run.
     #[serde(default)]
     pub(crate) remakes: Vec<Made>,
 }
@@ -102,11 +102,11 @@ pub(crate) enum State {
     Running,
     /// Ended with a result.
     Done,
-    /// A signal ended it early; the result is up to then.
+    /// A signal ended it early; the result covers the time until then.
     Stopped,
     /// Jobs failed, or it could not start.
     Failed,
-    /// Its process vanished without reporting its end.
+    /// Its process disappeared without reporting its end.
     Lost,
 }
 
@@ -130,8 +130,8 @@ pub(crate) struct Folder {
     pub(crate) path: PathBuf,
 }
 
-/// The content of a results directory decides what is run, and as which user, so no other user may be able to
-/// write there.
+/// The content of a results directory determines what is run, and as which user, so other users must not be
+/// able to write to it.
 fn refuse_of_others(path: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| crate::failed(path, &error);
     let found = fs::symlink_metadata(path).map_err(failed)?;
@@ -197,7 +197,7 @@ impl Results {
         is_there.then(|| Folder { id: id.to_owned(), path })
     }
 
-    /// All of them, the latest first.
+    /// All runs, the latest first.
     pub(crate) fn runs(&self) -> Vec<Folder> {
         let entries = fs::read_dir(self.directory.join("runs"));
         let names =
@@ -270,7 +270,7 @@ impl Folder {
         self.get("ended.json")
     }
 
-    /// Records the files that a run has made, as they are at its end.
+    /// Records the files that a run has created, as they are at its end.
     pub(crate) fn put_made(&self, accepted: &Accepted) -> io::Result<()> {
         let remade = accepted.remakes.iter().map(|made| &made.path);
         let made: Vec<Made> = accepted.makes.iter().chain(remade).filter_map(|path| Made::of(path)).collect();
@@ -278,7 +278,7 @@ impl Folder {
     }
 
     pub(crate) fn state(&self) -> State {
-        // The process is read first: it may end between the two reads.
+        // The process is read first, because it may end between the two reads.
         let process = self.process();
         let is_alive = process.as_ref().is_some_and(Process::is_alive);
         match (self.end(), process) {
@@ -291,7 +291,7 @@ impl Folder {
         }
     }
 
-    /// Time since its request was accepted. The wall clock may have been set back since; a time far in the
+    /// Time since its request was accepted. The wall clock may have been set back since then; a time far in the
     /// future does not count as a recent start.
     fn age(&self) -> Duration {
         let accepted = self.accepted().map_or(0, |accepted| accepted.accepted_ms);

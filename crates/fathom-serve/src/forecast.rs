@@ -20,7 +20,7 @@ const MOST_TARGETS: usize = 200;
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Forecast {
     pub(crate) targets: Vec<TargetForecast>,
-    /// Number of targets that were left out.
+    /// Number of targets left out of the list.
     pub(crate) further_targets: usize,
     pub(crate) jobs: Vec<ForecastJob>,
     /// Upper limit in bytes; `None` if only time or the targets end the run.
@@ -30,7 +30,7 @@ pub(crate) struct Forecast {
     pub(crate) makes: u64,
     /// Upper limit in seconds; `None` if only an amount ends the run.
     pub(crate) seconds_at_most: Option<f64>,
-    /// Names that have to be typed.
+    /// Names that have to be typed to confirm.
     pub(crate) to_confirm: Vec<String>,
 }
 
@@ -42,19 +42,19 @@ pub(crate) struct TargetForecast {
     /// Its size in bytes.
     pub(crate) size: Option<u64>,
     pub(crate) model: Option<String>,
-    /// Who uses it, as a phrase that follows "is in use: ".
+    /// How others use it, as a phrase that follows "is in use: ".
     pub(crate) in_use: Option<String>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) is_removed: bool,
-    /// It exists and is extended before the run.
+    /// True if it exists and is extended before the run.
     pub(crate) is_longer: bool,
-    /// Its content would be lost, and no run here made it.
+    /// True if its content would be lost, and no run here created it.
     pub(crate) is_destroyed: bool,
     pub(crate) jobs: Vec<String>,
 }
 
-/// A job, in a line.
+/// A job, described in one line.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ForecastJob {
     pub(crate) name: String,
@@ -65,7 +65,7 @@ pub(crate) struct ForecastJob {
     pub(crate) stage: u32,
 }
 
-/// The forecast of a plan. `made`: the files made by earlier runs.
+/// The forecast of a plan. `made` lists the files created by earlier runs.
 pub(crate) fn of(plan: &Plan, made: &AllMade) -> Forecast {
     with_uses(plan, made, &mut Uses::default())
 }
@@ -110,7 +110,8 @@ fn with_uses(plan: &Plan, made: &AllMade, uses: &mut Uses) -> Forecast {
     forecast
 }
 
-/// The forecast of several plans that run one after the other: all their targets, times and amounts of each.
+/// The forecast of several plans that run one after the other: the targets of all of them, with times and
+/// amounts of a single one.
 pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
     let mut uses = Uses::default();
     let mut all = plans.first().map_or_else(Forecast::default, |plan| with_uses(plan, made, &mut uses));
@@ -247,7 +248,7 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
         return target;
     }
     if found.is_dir() {
-        // Metadata jobs remove it if it is empty.
+        // Metadata jobs remove a directory if it is empty.
         target.kind = "directory";
         return target;
     }
@@ -269,7 +270,7 @@ fn of_device(number: u64) -> (Option<u64>, Option<String>) {
     (sectors.map(|sectors| sectors.saturating_mul(512)), model)
 }
 
-/// Bytes that a worker moves at most, if an amount ends it, and bytes that are laid out for it first.
+/// Maximum number of bytes that a worker moves, if an amount ends it, and the bytes laid out for it first.
 fn amounts(worker: &WorkerPlan) -> (Option<u64>, u64) {
     if !worker.has_storage() || worker.storage != StorageKind::Files {
         let bytes = match (worker.amounts.io_size, worker.amounts.size) {

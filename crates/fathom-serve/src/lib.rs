@@ -1,7 +1,7 @@
-//! `fathom serve`: a window in the browser. One page, served by the program: write a job, see what it would do, run it, watch
-//! it, look at its result. The server keeps no state that matters: each run is a folder ([`folder`]) and a separate process
-//! ([`work`]), which continues if the server ends and is found again by the next one. What jobs may touch is in [`allowed`],
-//! access to the server in [`http`].
+//! `fathom serve`: a web interface. One page, served by the program, on which to write a job, see what it would
+//! do, run it, watch it, and view its result. The server keeps no state that matters: each run is a folder
+//! ([`folder`]) and a separate process ([`work`]), which continues if the server ends and is found again by the
+//! next one. What jobs may touch is in [`allowed`], access to the server in [`http`].
 
 #![forbid(unsafe_code)]
 

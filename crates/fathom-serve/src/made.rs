@@ -1,12 +1,12 @@
-//! Files made by runs, as they were at the end of the run. A file that differs from its record has been replaced or changed
-//! by others, even under the same name.
+//! Files created by runs, as they were at the end of the run. A file that differs from its record has been
+//! replaced or changed by others, even under the same name.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A regular file at one moment.
+/// A regular file at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Made {
     pub(crate) path: PathBuf,
@@ -23,7 +23,7 @@ impl Made {
     pub(crate) fn of(path: &Path) -> Option<Made> {
         let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         let path = std::path::absolute(path).ok()?;
-        // JSON cannot hold other names.
+        // JSON cannot represent other names.
         path.to_str()?;
         Some(Made {
             path,
@@ -65,7 +65,7 @@ mod tests {
         let (new, old) = ([path.clone()], [made.clone()]);
         assert!(Made::obstacle(&[], &old).is_none());
         assert!(Made::obstacle(&new, &[]).is_some_and(|text| text.contains("has changed")));
-        // Another file of the same name, length and time.
+        // Another file with the same name, length and time.
         let other = directory.path().join("y");
         std::fs::write(&other, "mine").expect("it can be written");
         let times = std::fs::FileTimes::new()

@@ -1,4 +1,4 @@
-//! The page and its parts, all of them within the program.
+//! The page and its parts, all embedded in the program.
 
 /// A file of the page.
 pub(crate) struct Asset {
@@ -17,7 +17,7 @@ macro_rules! asset {
     };
 }
 
-/// All of them, the page itself first.
+/// All files, the page itself first.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("index.html", HTML),
     asset!("style.css", STYLE),

@@ -25,7 +25,7 @@ impl Process {
         look(self.pid).as_ref().is_some_and(same) && boot().as_ref() == Some(&self.boot)
     }
 
-    /// Sends a signal if the process is alive; true if that worked.
+    /// Sends a signal if the process is alive; true on success.
     pub(crate) fn signal(&self, signal: i32) -> bool {
         let is_alive = self.is_alive();
         if is_alive {

@@ -42,7 +42,7 @@ impl Machine for TextSource<'_> {
         Ok(self.job.to_owned())
     }
 
-    /// The environment of the server is not the author's, and may hold secrets.
+    /// The environment of the server does not belong to the job's author, and may contain secrets.
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
@@ -74,14 +74,14 @@ pub(crate) fn parse(words: &[String], source: &TextSource<'_>) -> Result<RunSpec
 /// Runs the jobs of commands (`quick`, `sweep`), after checking each against what is allowed.
 pub(crate) struct GuardedRunner<'a> {
     pub(crate) inner: &'a mut dyn Runner,
-    /// Receives the ticks of runs; without it nothing is run.
+    /// Receives the ticks of runs; `None` if nothing is run.
     pub(crate) events: Option<&'a RefCell<Events>>,
     pub(crate) machine: &'a dyn Source,
     pub(crate) allowed: &'a Allowed,
     pub(crate) file: &'a Path,
     pub(crate) confirmed: &'a [String],
     pub(crate) began: Instant,
-    /// The plans of all jobs, where nothing is run.
+    /// Plans of all jobs, if nothing is run.
     pub(crate) plans: RefCell<Vec<Plan>>,
     /// Total number of their workers.
     pub(crate) workers: Cell<usize>,
@@ -107,7 +107,7 @@ impl Runner for GuardedRunner<'_> {
             file: Some(self.file),
         };
         let spec = parse(words, &source).map_err(|messages| Failure::new(in_own_words(&messages)))?;
-        // A refusal of any job comes before anything runs.
+        // Any job is refused before anything runs.
         let (_, plan) = self.plan(&spec)?;
         if self.events.is_none() {
             let mut plans = self.plans.borrow_mut();
@@ -148,7 +148,7 @@ impl Runner for GuardedRunner<'_> {
     }
 }
 
-/// Passes on to a command what happens in its runs, and records it.
+/// Passes events of a command's runs on to the command, and records them.
 struct TellingWatch<'a> {
     inner: &'a mut dyn Watch,
     events: &'a RefCell<Events>,

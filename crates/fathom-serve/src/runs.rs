@@ -52,7 +52,7 @@ const STOPPING: &str = "stopping";
 pub(crate) struct Runs {
     pub(crate) results: Results,
     pub(crate) allowed: Allowed,
-    /// Processes started by this server; other runs are known by their folders only.
+    /// Processes started by this server; other runs are known only by their folders.
     children: RefCell<Vec<Child>>,
 }
 
@@ -119,8 +119,8 @@ impl Runs {
         Ok(())
     }
 
-    /// Stops a run: with SIGINT, and on a second call with SIGTERM. Returns the signal that was sent, or why
-    /// none was.
+    /// Stops a run: with SIGINT, and with SIGTERM on a second call. Returns the signal that was sent, or the
+    /// reason why none was.
     pub(crate) fn stop(&self, folder: &Folder) -> Result<&'static str, &'static str> {
         let Some(process) = folder.process() else {
             return Err(match folder.state() {
@@ -135,7 +135,7 @@ impl Runs {
         };
         let is_sent = process.signal(signal);
         if is_sent {
-            // Without the mark the next request sends SIGINT again.
+            // Without the mark, the next request would send SIGINT again.
             let _ = File::create(mark);
         }
         if is_sent { Ok(name) } else { Err("this run is over") }

@@ -18,7 +18,7 @@ const RESULTS: &str = "fathom-results";
 pub(crate) enum Asked {
     /// Serve the page.
     Serve(Wishes),
-    /// Perform one run: its folder.
+    /// Perform one run, in this folder.
     Work(PathBuf),
 }
 

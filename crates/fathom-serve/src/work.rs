@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Performs the run in this folder and returns the exit code.
 pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner) -> Result<u8, Failure> {
-    // Neither the end of a terminal nor its Ctrl-C reaches a run.
+    // Neither the end of a terminal nor its Ctrl-C affects a run.
     fathom_sys::process::new_session();
     let folder = Folder::of(path);
     let Some(accepted) = folder.accepted() else {
@@ -41,7 +41,7 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     };
     let failed = |error: io::Error| crate::failed(path, &error);
     let this = Process::this().ok_or_else(|| Failure::new("/proc has no entry for this process"))?;
-    // Before others know which process to signal. Signals that arrive after the work is done end nothing.
+    // Done before others know which process to signal. Signals that arrive after the work is done have no effect.
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
     let lock = lock_of_runs(path).map_err(failed)?;
@@ -63,7 +63,7 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
         (None, RunKind::Quick | RunKind::Sweep) => command(&folder, &accepted, machine, runner, &events),
     };
     if done.is_ok() {
-        // Files without a record only need confirmation later.
+        // Files without a record only need to be confirmed later.
         let _ = folder.put_made(&accepted);
     }
     let (code, problem) = match done {
@@ -74,13 +74,13 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     if let Some(problem) = &problem {
         tell(&events, problem);
     }
-    // Higher codes name the signal.
+    // Higher codes contain a signal number.
     let code = code.min(exit::ENDED_BY_SIGNAL);
     folder.put("ended.json", &End { exit: code, ended_ms: now_ms(), problem }).map_err(failed)?;
     Ok(code)
 }
 
-/// The lock that only one run and its processes hold at a time; `None` if another run keeps it.
+/// The lock that only one run and its processes hold at a time; `None` if another run holds it.
 fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new()
         .write(true)
@@ -100,11 +100,11 @@ fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Writes a line for viewers and into the folder.
+/// Sends a line to viewers and writes it to the folder.
 fn tell(events: &RefCell<Events>, text: &str) {
     for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
         events.borrow_mut().message(line);
-        // The event has the line as well.
+        // The event contains the line as well.
         let _ = writeln!(io::stderr(), "{line}");
     }
 }
@@ -152,7 +152,7 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
         .map_err(|reason| Failure::new(format!("no verdict on the result: {reason}")))?;
     let path = folder.file("result.json");
     let failed = |error: io::Error| crate::failed(&path, &error);
-    // Renamed into place, because it may be read at any moment and the disk may fill up.
+    // Renamed into place, because it may be read at any time, and the disk may fill up.
     let beside = folder.file("result.json.new");
     let mut file = BufWriter::new(File::create(&beside).map_err(failed)?);
     for bytes in Chosen::new(&["json+".to_owned()], 3).write(&outcome.report) {
@@ -184,11 +184,11 @@ impl Observer for Viewers<'_> {
         self.events.borrow_mut().tick(&Event::tick(at_ms, tick, details));
     }
 
-    /// Viewers have no place for the interim report of SIGUSR1.
+    /// Viewers cannot see the interim report of SIGUSR1.
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// The arguments of a command. Everything that a browser sent becomes a value of an option.
+/// The arguments of a command. Everything that a browser sent becomes the value of an option.
 pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsString> {
     let request = &accepted.request;
     let in_folder = |option: &str, name: &str| {

@@ -1,4 +1,4 @@
-//! Collecting jobs: defaults, the jobs of the command line, and the jobs of job files.
+//! Collects jobs: defaults, the jobs of the command line, and those of job files.
 
 use crate::assign::{ADDING_UP, Surroundings, assign, refuse_forbidden};
 use crate::definition::OptionDef;
@@ -19,11 +19,11 @@ use crate::spec::JobSpec;
 use crate::spelling;
 use crate::value::not_loadable;
 
-/// What has been collected so far.
+/// Everything collected so far.
 pub(crate) struct Assembly<'a> {
     program_name: &'a str,
     pub(crate) source: &'a dyn Source,
-    /// Options of the program, as far as they have been read.
+    /// The program's own options, as far as they have been read.
     pub(crate) program: ProgramOptions,
     /// Lines to print, in order.
     pub(crate) messages: Vec<Message>,
@@ -31,9 +31,9 @@ pub(crate) struct Assembly<'a> {
     pub(crate) jobs: Vec<JobSpec>,
     /// Options written for all jobs of the run.
     pub(crate) global_options: Vec<(String, String)>,
-    /// The same where it was written.
+    /// The same options, grouped by where they were written.
     pub(crate) global_sections: Vec<GlobalSection>,
-    /// What a new job begins with.
+    /// Values with which a new job starts.
     pub(crate) defaults: JobSpec,
     files_read: usize,
 }
@@ -59,7 +59,7 @@ impl<'a> Assembly<'a> {
         Engines(self.source.engines())
     }
 
-    /// Gives an option to a job.
+    /// Applies an option to a job.
     pub(crate) fn assign(
         &mut self,
         job: &mut JobSpec,
@@ -71,11 +71,11 @@ impl<'a> Assembly<'a> {
 
     fn surroundings(&self) -> Surroundings<'a> {
         let ProgramOptions { readonly, parse_only, show_command, .. } = self.program;
-        // What is only shown may be meant for another machine as well.
+        // A command that is only shown may be meant for another machine.
         Surroundings { source: self.source, readonly, parse_only: parse_only || show_command }
     }
 
-    /// Gives an option to all jobs that follow.
+    /// Applies an option to all following jobs.
     pub(crate) fn assign_default(
         &mut self,
         definition: &'static OptionDef,
@@ -88,7 +88,7 @@ impl<'a> Assembly<'a> {
         result
     }
 
-    /// The defaults, to be written to. What is written there is what these options say, so it begins empty.
+    /// The defaults, for modification. A new section of defaults starts empty.
     fn take_defaults(&mut self) -> JobSpec {
         std::mem::replace(&mut self.defaults, JobSpec::new("", Origin::CommandLine))
     }
@@ -110,7 +110,7 @@ impl<'a> Assembly<'a> {
         self.add_global_section(options);
     }
 
-    /// Options that no job stands between, and none of which is written again, are one section.
+    /// Options without a job between them, none of which is repeated, form one section.
     fn add_global_section(&mut self, options: Vec<(String, String)>) {
         let first_job = self.jobs.len();
         let is_new = |section: &GlobalSection| {
@@ -123,7 +123,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// A job that begins with the current defaults.
+    /// Starts a job with the current defaults.
     pub(crate) fn open_job(&self, name: &str, origin: Origin) -> JobSpec {
         let mut job = self.defaults.clone();
         name.clone_into(&mut job.name);
@@ -146,14 +146,14 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Takes in a complete job, unless --section leaves it out.
+    /// Adds a complete job, unless --section excludes it.
     pub(crate) fn close_job(&mut self, mut job: JobSpec) -> Result<(), Rejected> {
         self.refuse_forbidden(&job)?;
         let sections = &self.program.sections;
         if !sections.is_empty() && !sections.contains(&job.section) {
             return Ok(());
         }
-        // Like fio, checking the text alone does not look at combinations.
+        // Like fio, a check of the text alone does not examine combinations.
         if !self.program.parse_only && !self.program.show_command {
             let fatal = self.program.warnings_fatal;
             let surroundings = (self.engines(), self.source.host());
@@ -163,10 +163,10 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Reads a job file and takes in its jobs.
+    /// Reads a job file and adds its jobs.
     pub(crate) fn read_job_file(&mut self, path: &str) -> Result<(), Rejected> {
-        // The defaults of the command line reach the first file only, and the jobs of every
-        // further file wait for all before them.
+        // Only the first file gets the defaults of the command line, and the jobs of every further file wait
+        // for all jobs before them.
         let further = self.files_read > 0;
         self.files_read += 1;
         if further {
@@ -175,8 +175,8 @@ impl<'a> Assembly<'a> {
         self.take_in(job_file::read(path, self.source), further)
     }
 
-    /// Takes in the jobs of the profile, if there is one. What the command line sets for all jobs comes before what the
-    /// profile sets for all of its.
+    /// Adds the jobs of the profile, if there is one. Settings of the command line for all jobs come before the
+    /// profile's own.
     pub(crate) fn read_profile(&mut self) -> Result<(), Rejected> {
         let Some(profile) = self.program.profile.as_deref().and_then(profiles::find) else { return Ok(()) };
         for (name, value) in (profile.meanings)(&self.defaults) {
@@ -197,7 +197,7 @@ impl<'a> Assembly<'a> {
         self.take_in(file, false)
     }
 
-    /// Notes profile options without their profile.
+    /// Notes options of a profile that was not requested.
     pub(crate) fn note_idle_profile_options(&mut self) {
         let jobs: Vec<&JobSpec> = self.jobs.iter().chain([&self.defaults]).collect();
         let others =
@@ -210,11 +210,11 @@ impl<'a> Assembly<'a> {
         self.messages.extend(notes);
     }
 
-    /// Takes in the jobs of a file. What is wrong comes before its notes.
+    /// Adds the jobs of a file. Errors come before its notes.
     fn take_in(&mut self, mut file: JobFile, further: bool) -> Result<(), Rejected> {
         let (start, notes) = (self.messages.len(), std::mem::take(&mut file.notes));
         let result = self.take_in_jobs(file, further);
-        // A command that is shown shows how everything was read.
+        // With --showcmd, the result shows how everything was read.
         let notes = if self.program.show_command { Vec::new() } else { notes };
         let place = if result.is_ok() { start } else { self.messages.len() };
         self.messages.splice(place..place, notes);
@@ -251,13 +251,13 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Gives a job the options of its section. All mistakes of the section are reported.
+    /// Applies the options of a section to a job. All mistakes in the section are reported.
     fn fill(&mut self, mut job: JobSpec, section: &Section) -> (JobSpec, Result<(), Rejected>) {
         let start = self.messages.len();
         let mut rejected = false;
         let known: Vec<(Option<&'static OptionDef>, &RawOption)> =
             section.options.iter().map(|raw| (find_job_option(&raw.name), raw)).collect();
-        // Some options change how others are read, so their place in the section is irrelevant.
+        // Some options affect how others are read, so their position in the section does not matter.
         for early in [true, false] {
             for (definition, raw) in &known {
                 if let Some(definition) = definition.filter(|definition| definition.early == early) {
@@ -266,7 +266,7 @@ impl<'a> Assembly<'a> {
             }
         }
         for (_, raw) in known.iter().filter(|(definition, _)| definition.is_none()) {
-            // Profile options are in the same list as job options, and do nothing without a profile.
+            // Profile options are in the same list as job options, and have no effect without a profile.
             let of_profiles =
                 || private::of_profiles().into_iter().flatten().find(|option| option.is_named(&raw.name));
             match self.engines().option(&job.engine.ioengine.name, &raw.name).or_else(of_profiles) {
@@ -290,7 +290,7 @@ impl<'a> Assembly<'a> {
     }
 
     fn report_unknown(&mut self, job: &JobSpec, raw: &RawOption) {
-        // With --parse-only the engine itself may be one that there is not.
+        // With --parse-only, the engine itself need not exist.
         let engine = &job.engine.ioengine.name;
         let is_known = self.engines().find(engine).is_some();
         if !is_known {
@@ -304,18 +304,18 @@ impl<'a> Assembly<'a> {
         self.messages.push(unknown_option(job, self.engines(), raw, nearest).message());
     }
 
-    /// Moves our own lines after those of fio, among the messages from `start` on.
+    /// Moves fathom's own lines after those of fio, among the messages from `start` on.
     pub(crate) fn ours_last(&mut self, start: usize) {
         self.messages[start..].sort_by_key(|message| message.text.starts_with("fathom: "));
     }
 }
 
-/// Names that a misspelt option may have meant.
+/// Names that a misspelt option may stand for.
 pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
     crate::program_options::ALL.iter().map(|option| option.name).chain(registry::job_option_names())
 }
 
-/// Explains an option that no job or only jobs of another engine have.
+/// Explains an option that does not exist, or exists only for other engines.
 pub(crate) fn unknown_option(
     job: &JobSpec,
     engines: Engines<'_>,
@@ -337,7 +337,7 @@ pub(crate) fn unknown_option(
     Diagnostic::option(&raw.origin, &raw.name, value, problem)
 }
 
-/// The report lists options in the order of the file, however they were read, but for those that fio puts elsewhere.
+/// The report lists options in the order of the file, whatever the order of reading, except those that fio moves.
 fn order_as_written(job: &mut JobSpec, section: &Section, engines: Engines<'_>) {
     let engine = job.engine.ioengine.name.clone();
     let place = |name: &str| {

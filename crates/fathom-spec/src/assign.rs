@@ -1,4 +1,4 @@
-//! Giving one option to one job: the step that command lines and job files share.
+//! Applies one option to one job: the step that command lines and job files share.
 
 use crate::definition::{Kind, OptionDef, Status};
 use crate::diagnostic::{Diagnostic, Origin, Rejected};
@@ -11,15 +11,15 @@ use crate::source::Source;
 use crate::spec::JobSpec;
 use crate::value::{ParseContext, ValueError, list_choices, refuse_readonly};
 
-/// Where options are parsed: the machine, and the rule against writing.
+/// Context in which options are parsed: the machine, and whether writing is forbidden.
 pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a dyn Source,
     pub(crate) readonly: bool,
     pub(crate) parse_only: bool,
 }
 
-/// Gives the option to the job. Lines to print go to `messages`; on success the value is in
-/// its field and the option counts as given.
+/// Applies the option to the job. Lines to print go to `messages`; on success the value is in its field and the
+/// option counts as given.
 pub(crate) fn assign(
     job: &mut JobSpec,
     definition: &'static OptionDef,
@@ -56,13 +56,13 @@ pub(crate) fn assign(
             .into_iter()
             .map(|remark| Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), remark).message()),
     );
-    // Checking the text alone looks for no engine, and does nothing that could be without effect.
+    // A check of the text alone loads no engines, so nothing can be said to be without effect.
     if !surroundings.parse_only || definition.later_choices.contains(&raw.word()) {
         refuse_unbuilt(job, definition, raw, surroundings.source, messages)?;
     }
     if definition.secret && raw.origin == Origin::CommandLine {
         messages.push(Message::stderr(format!(
-            "fathom: --{}: every user of this machine can see a command line (ps); a job file can take the value from the environment: \
+            "fathom: --{}: every user of this machine can see command lines (ps); a job file can take the value from the environment: \
              {0}=${{NAME}}",
             definition.name
         )));
@@ -141,7 +141,7 @@ fn assign_deprecated(
     Err(Rejected)
 }
 
-/// Nothing is silently ignored: asking for something that does not work yet is an error.
+/// Options are never silently ignored: using one that does not work yet is an error.
 fn refuse_unbuilt(
     job: &JobSpec,
     definition: &OptionDef,
@@ -176,11 +176,11 @@ fn engine_is_unbuilt(job: &JobSpec, definition: &OptionDef, source: &dyn Source)
     definition.name == "ioengine" && Engines(source.engines()).of_job(job).is_none_or(|engine| !engine.built)
 }
 
-/// Options whose values add up when they are given again.
+/// Options whose values accumulate when they are repeated.
 pub(crate) const ADDING_UP: &[&str] = &["filename"];
 
-/// Keeps what was written, under the canonical name. Of an option repeated, the last value
-/// stays, at the place of the first, unless its values add up.
+/// Stores the option as written, under its canonical name. If an option is repeated, its last value takes the
+/// place of the first, unless values accumulate.
 fn remember(job: &mut JobSpec, definition: &OptionDef, raw: &RawOption) {
     let value = raw.value.clone().unwrap_or_default();
     let replaces = |name: &str| name == definition.name && !ADDING_UP.contains(&name);

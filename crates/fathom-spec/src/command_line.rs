@@ -1,5 +1,5 @@
-//! The command line, by the rules of `getopt_long_only`: one or two dashes, abbreviated
-//! names, values after `=` or in the next argument, job files anywhere.
+//! Parses the command line by the rules of `getopt_long_only`: one or two dashes, abbreviated names, values
+//! after `=` or in the next argument, job files anywhere.
 
 use crate::assembly::{Assembly, known_names, unknown_option};
 use crate::definition::{Kind, OptionDef};
@@ -17,18 +17,18 @@ use crate::registry::{find_job_option, job_option_names};
 use crate::spec::JobSpec;
 use crate::spelling;
 
-/// What a name on the command line stands for.
+/// What a name on the command line refers to.
 #[derive(Clone, Copy)]
 enum Meaning {
     Program(&'static ProgramOption),
     Job(&'static OptionDef),
 }
 
-/// Why reading stopped before the end.
+/// Why parsing stopped early.
 pub(crate) enum Stop {
-    /// A mistake, with everything said about it.
+    /// A mistake that has been fully reported.
     Mistake,
-    /// An option that is all the program does, such as --help.
+    /// An option that replaces running jobs, such as --help.
     End(Outcome),
 }
 
@@ -38,7 +38,7 @@ impl From<Rejected> for Stop {
     }
 }
 
-/// Reads the arguments into jobs; gives back the job files they name.
+/// Parses the arguments into jobs; returns the job files that they name.
 pub(crate) fn read(
     program_name: &str,
     arguments: &[String],
@@ -66,7 +66,7 @@ pub(crate) fn read(
 struct Reader<'a, 'b> {
     program_name: &'a str,
     assembly: &'a mut Assembly<'b>,
-    /// The job that `--name` opened; none while options set defaults.
+    /// The job opened by `--name`; `None` while options set defaults.
     job: Option<JobSpec>,
     files: Vec<String>,
 }
@@ -105,11 +105,11 @@ impl Reader<'_, '_> {
     }
 
     fn apply_program(&mut self, option: &'static ProgramOption, value: Option<&str>) -> Result<(), Stop> {
-        // The command of a trigger runs on each host; everything else is an affair of the controller.
+        // The command of a trigger runs on each host; everything else is up to the controller.
         let of_hosts = value.map(|value| self.with_host_variables(value));
         if option.name != "trigger-remote" && of_hosts.as_deref() != value {
-            let problem = "the controller reads this option, and it is not one of the hosts: ${HOST} and its kind have values in the \
-                           options of jobs";
+            let problem = "the controller reads this option, and it is not one of the hosts: ${HOST} and similar variables have values only in \
+                           the options of jobs";
             let line = Diagnostic::option(&Origin::CommandLine, option.name, value, problem).message();
             self.assembly.messages.push(line);
             return Err(Stop::Mistake);
@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// `${HOST}` and its kind are filled in for each host. Other variables are the business of the shell.
+    /// `${HOST}` and similar variables are expanded on each host. All others are expanded by the shell.
     fn with_host_variables(&self, value: &str) -> String {
         match self.assembly.source.host().filter(|host| host.owner == FileOwner::Host) {
             Some(host) => keywords::expand_host(value, host),
@@ -184,7 +184,7 @@ impl Reader<'_, '_> {
         &self.job.as_ref().unwrap_or(&self.assembly.defaults).engine.ioengine.name
     }
 
-    /// Finds what a name means: exactly, or as the only name that begins like this.
+    /// Looks up a name: an exact match, or the only name with this prefix.
     fn look_up(&mut self, argument: &str, typed: &str) -> Result<Meaning, Stop> {
         if let Some(meaning) = exact(self.assembly.engines(), self.engine(), typed) {
             return Ok(meaning);
@@ -212,7 +212,7 @@ impl Reader<'_, '_> {
     fn unrecognized(&mut self, argument: &str, typed: &str) -> Stop {
         let line = format!("{}: unrecognized option '{argument}'", self.program_name);
         let nearest = spelling::nearest(typed, known_names());
-        // fio takes the value for a part of the name.
+        // fio takes the value for part of the name.
         let fios_nearest = spelling::nearest(argument.trim_start_matches('-'), known_names());
         let messages = &mut self.assembly.messages;
         messages.push(Message::stderr(line.clone()));
@@ -226,7 +226,7 @@ impl Reader<'_, '_> {
         Stop::Mistake
     }
 
-    /// getopt's own complaint, fio's, and ours.
+    /// getopt's own message, fio's, and ours.
     fn getopt_mistake(&mut self, argument: &str, typed: &str, line: &str, expected: &str) -> Stop {
         let program = self.program_name;
         let messages = &mut self.assembly.messages;
@@ -239,7 +239,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The whole name of an option that may have been abbreviated or called by an alias.
+/// The full name of an option that may have been abbreviated or given by an alias.
 fn meaning_name(meaning: Meaning, typed: &str) -> &str {
     match meaning {
         Meaning::Program(option) => option.name,
@@ -256,7 +256,7 @@ fn meaning_name(meaning: Meaning, typed: &str) -> &str {
 }
 
 fn exact(engines: Engines<'_>, engine: &str, name: &str) -> Option<Meaning> {
-    // `profile` is a job option without effect and an option of the program: the latter counts.
+    // `profile` is both a job option without effect and a program option: the latter counts.
     if let Some(option) = program_options::find(name) {
         return Some(Meaning::Program(option));
     }
@@ -276,7 +276,7 @@ fn profile_option(name: &str) -> Option<&'static OptionDef> {
     private::of_profiles().into_iter().flatten().find(|option| option.is_named(name))
 }
 
-/// Every known name that begins with the text, once for each table that has it.
+/// Every known name with this prefix, once for each table that contains it.
 fn names_with_prefix(engines: Engines<'_>, engine: &str, prefix: &str) -> Vec<&'static str> {
     let of_engine = engines.find(engine).map_or(&[][..], |engine| engine.options);
     let tables = [of_engine].into_iter().chain(private::of_profiles()).flatten();

@@ -1,32 +1,32 @@
-//! What the value of an option is read with, and why it could not be.
+//! The context in which an option's value is parsed, and why it could not be.
 
 use thiserror::Error;
 
 use crate::machine::Machine;
 use crate::message::Message;
 
-/// What values may depend on besides their own text.
+/// What values may depend on, apart from their own text.
 pub struct ParseContext<'a> {
-    /// 1024 when `k` means 1024 bytes, 1000 when it means 1000.
+    /// 1024 if `k` means 1024 bytes, 1000 if it means 1000.
     pub kb_base: u32,
-    /// Only the text is looked at, as far as that was asked for before it.
+    /// True once a check of the text alone was requested.
     pub parse_only: bool,
-    /// The value stands in a job file rather than on the command line.
+    /// True if the value is in a job file rather than on the command line.
     pub in_job_file: bool,
     /// Name of the job, for messages that mention it.
     pub job_name: String,
     /// Files and machine facts.
     pub source: &'a dyn Machine,
-    /// The names of the engines there are; without, every name is one.
+    /// The names of existing engines; without it, every name is accepted.
     pub engines: Option<Vec<&'static str>>,
-    /// Lines to print, in order: reasons of a failure and warnings.
+    /// Lines to print, in order: reasons for a failure, and warnings.
     pub notes: Vec<Message>,
-    /// What a valid value means that it does not seem to say, in words that follow the option.
+    /// What a valid value means contrary to appearance, as words that follow the option.
     pub remarks: Vec<String>,
 }
 
 impl<'a> ParseContext<'a> {
-    /// A context with the usual meaning of suffixes.
+    /// A context in which suffixes have their usual meaning.
     pub fn new(source: &'a dyn Machine) -> Self {
         ParseContext {
             kb_base: 1024,
@@ -51,13 +51,13 @@ impl<'a> ParseContext<'a> {
     }
 }
 
-/// A value that could not be understood.
+/// A value that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected {expected}")]
 pub struct ValueError {
-    /// What would have been accepted, in words that follow "expected".
+    /// What would have been accepted, as words that follow "expected".
     pub expected: String,
-    /// The notes already say everything that fio says; its usual line does not follow.
+    /// The notes already contain everything that fio prints, so its usual line is left out.
     pub fully_reported: bool,
 }
 

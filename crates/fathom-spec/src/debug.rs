@@ -1,9 +1,9 @@
-//! `--debug`: classes of events that a run writes a line about.
+//! `--debug`: classes of events for which a run prints lines.
 
 use crate::message::Message;
 use serde::{Deserialize, Serialize};
 
-/// All classes, in the order of the help.
+/// All classes, in the order in which help lists them.
 const CLASSES: [(&str, Option<DebugClass>); 20] = [
     ("process", Some(DebugClass::Process)),
     ("file", Some(DebugClass::File)),
@@ -27,14 +27,14 @@ const CLASSES: [(&str, Option<DebugClass>); 20] = [
     ("sprandom", None),
 ];
 
-/// A class that fathom has lines of. The others of fio are taken, and said to have none.
+/// A class for which fathom has lines. fio's other classes are accepted, with a note that there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DebugClass {
     /// Clones and their stages.
     Process,
-    /// Files that are opened and closed.
+    /// Opening and closing of files.
     File,
-    /// Every I/O, as it is made and as it ends.
+    /// Start and completion of every I/O.
     Io,
     /// Buffers.
     Memory,
@@ -48,33 +48,33 @@ impl DebugClass {
         CLASSES.iter().find(|(_, class)| *class == Some(self)).map_or("", |(name, _)| name)
     }
 
-    /// A line of the class by a process or thread, as fio lays it out.
+    /// A line of this class from a process or thread, in fio's layout.
     pub fn line(self, pid: u32, text: &str) -> String {
         format!("{:<8} {pid:<5} {text}", self.word())
     }
 }
 
-/// What `--debug` asks for.
+/// What `--debug` selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebugOptions {
     classes: Vec<DebugClass>,
-    /// Lines of this clone alone, counted from 1.
+    /// Print lines of this clone only, counted from 1.
     job: Option<u32>,
 }
 
 impl DebugOptions {
-    /// Lines of this class are wanted of this clone.
+    /// True if lines of this class are selected for this clone.
     pub fn shows(&self, class: DebugClass, clone: u32) -> bool {
         self.classes.contains(&class) && self.job.is_none_or(|only| only == clone)
     }
 
-    /// The names that help lists.
+    /// The names listed by help.
     pub(crate) fn names() -> String {
         CLASSES.iter().map(|(name, _)| *name).chain(["all"]).collect::<Vec<&str>>().join(",")
     }
 
-    /// Adds the classes of a list; what there is to say about them. `job:N` asks for the lines of clone N alone, and so does a
-    /// class with `:N`.
+    /// Adds the classes in a list; returns messages about them. `job:N` selects lines of clone N only, and so
+    /// does a class followed by `:N`.
     pub(crate) fn add(&mut self, list: &str) -> Vec<Message> {
         let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
         words.flat_map(|word| self.add_one(word)).collect()

@@ -1,12 +1,12 @@
-//! The macro that turns a list of option declarations into the struct that holds the values and the table from which
-//! everything else is derived, and the one for words.
+//! The macro that turns a list of option declarations into a struct with the values and a table from which
+//! everything else is derived; and a similar macro for words.
 
-/// Turns option declarations into a struct with one documented field per option and a
-/// static table of [`OptionDef`](crate::definition::OptionDef).
+/// Turns option declarations into a struct with one documented field per option, and a static table of
+/// [`OptionDef`](crate::definition::OptionDef).
 ///
-/// A declaration reads: documentation (which is the help text), `Built` or `Later`, the
-/// kind of value, field name (`as "name"` when the option's name is no Rust name), type,
-/// default as written, and further properties of [`OptionDef`](crate::definition::OptionDef) by name.
+/// A declaration reads: documentation (which is the help text), `Built` or `Later`, the kind of value, field
+/// name (`as "name"` if the option's name is not a valid identifier), type, default as written, and further
+/// properties of [`OptionDef`](crate::definition::OptionDef) by name.
 macro_rules! options {
     (
         $(#[doc = $about:literal])+
@@ -70,8 +70,8 @@ macro_rules! options {
 
 /// Turns a list of words into an enumeration that is an option value.
 ///
-/// Each variant names the words that mean it, the first being the one printed, and its
-/// documentation is the help text of the value listing.
+/// Each variant lists its words, the first of which is printed, and its documentation is the help text in lists
+/// of values.
 macro_rules! choices {
     (
         $(#[doc = $about:literal])+
@@ -86,7 +86,7 @@ macro_rules! choices {
         }
 
         impl $Enum {
-            /// The words this value can be written as, with their meaning.
+            /// The words that express this value, with their meaning.
             pub const CHOICES: &'static [$crate::definition::Choice] = &[
                 $( $crate::definition::Choice { name: $word, help: concat!($($help),+).trim_ascii() },
                    $( $crate::definition::Choice { name: $other, help: concat!("Same as ", $word) }, )* )+
@@ -97,7 +97,7 @@ macro_rules! choices {
                 match self { $( $Enum::$Variant => $word, )+ }
             }
 
-            /// The value a word stands for.
+            /// The value for a word.
             pub fn from_name(word: &str) -> Option<Self> {
                 match word {
                     $( $word $(| $other)* => Some($Enum::$Variant), )+

@@ -1,4 +1,5 @@
-//! What is known of an option. The declarations are in `options/` and `engines/`, by the macros of `declare`.
+//! The definition of an option: everything known about it. Declarations are in `options/` and `engines/`, in
+//! the macros of `declare`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +7,12 @@ use std::any::{Any, TypeId};
 
 use crate::context::{ParseContext, ValueError};
 
-/// Whether an option does its work in this version.
+/// Whether an option works in this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// The option works.
     Built,
-    /// The option is known; asking for anything but its default is refused.
+    /// The option is known, but any value other than its default is refused.
     Later,
     /// The option was removed: using it is an error.
     Removed,
@@ -26,7 +27,7 @@ pub enum Kind {
     Text,
     /// Text that may be left out in a job file.
     OptionalText,
-    /// One of a list of words, some with arguments after a colon.
+    /// One of a list of words; some take arguments after a colon.
     Choice,
     /// A whole number.
     Int,
@@ -34,20 +35,20 @@ pub enum Kind {
     Size,
     /// 0 or 1.
     Bool,
-    /// On when named; takes a number only after `=`.
+    /// On if named; takes a number only after `=`.
     Flag,
     /// A length of time.
     Time,
     /// One to three ranges of sizes.
     Range,
-    /// Floating point numbers separated by colons.
+    /// Floating point numbers, separated by colons.
     FloatList,
-    /// Options that no longer have a value.
+    /// An option that no longer has a value.
     Deprecated,
 }
 
 impl Kind {
-    /// The words `--cmdhelp` uses for this kind of value.
+    /// How `--cmdhelp` describes this kind of value.
     pub fn description(self) -> &'static str {
         match self {
             Kind::Text | Kind::OptionalText | Kind::Choice => "string (opt=bla)",
@@ -66,7 +67,7 @@ impl Kind {
 /// The chapter an option belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Category {
-    /// Job name and number of runs.
+    /// Job name and number of loops.
     JobDescription,
     /// I/O direction, pattern and caching.
     IoType,
@@ -152,7 +153,7 @@ impl Category {
     }
 }
 
-/// The unit of a time that is written without one.
+/// Unit of a time that is written without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TimeUnit {
     /// Seconds.
@@ -173,7 +174,7 @@ impl TimeUnit {
     }
 }
 
-/// Which numbers an option takes.
+/// Range of numbers that an option accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// Smallest value.
@@ -186,12 +187,12 @@ impl Bounds {
     /// No limits.
     pub const NONE: Bounds = Bounds { min: None, max: None };
 
-    /// Only a smallest value.
+    /// Only a minimum.
     pub const fn at_least(min: f64) -> Bounds {
         Bounds { min: Some(min), max: None }
     }
 
-    /// Only a largest value.
+    /// Only a maximum.
     pub const fn at_most(max: f64) -> Bounds {
         Bounds { min: None, max: Some(max) }
     }
@@ -202,31 +203,32 @@ impl Bounds {
     }
 }
 
-/// A word an option takes, and what it means.
+/// A word that an option accepts, and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
     /// The word as written.
     pub name: &'static str,
-    /// Its meaning in a few words.
+    /// Its meaning, briefly.
     pub help: &'static str,
 }
 
-/// What the value of an option names outside its job. Who runs the jobs of others decides by it what they may use.
+/// What the value of an option refers to outside its job. Programs that run jobs from others use this to decide
+/// what the jobs may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// It was not declared, as it must be where a value is text.
+    /// Not declared; options with text values must declare it.
     Undeclared,
-    /// Nothing: words, numbers, and names that only jobs and reports know.
+    /// Nothing outside: words, numbers, and names that occur only in jobs and reports.
     Nothing,
     /// Targets of the job and logs of its run, all of which are in its plan.
     Planned,
-    /// A file whose content becomes a part of the job, through [`Machine::read_bytes`](crate::Machine::read_bytes).
+    /// A file whose content becomes part of the job, through [`Machine::read_bytes`](crate::Machine::read_bytes).
     Content,
-    /// A file of the machine that the job runs on.
+    /// A file on the machine that runs the job.
     File,
-    /// A file of that machine for the client of a server, such as a certificate.
+    /// A file on that machine that the client of a server reads, such as a certificate.
     ClientFile,
-    /// Something of a server or another host.
+    /// An object on a server or another host.
     Remote,
     /// A command or a program.
     Program,
@@ -234,11 +236,11 @@ pub enum Names {
     Setting,
 }
 
-/// A job, as far as its options know it: groups of values, each a type that the macro `options!` has made.
+/// A job as its options see it: groups of values, each a type made by the macro `options!`.
 pub trait Groups {
-    /// The group of that type, if there is one.
+    /// The group of this type, if there is one.
     fn group(&self, of: TypeId) -> Option<&dyn Any>;
-    /// The same, to be written to.
+    /// The same group, for modification.
     fn group_mut(&mut self, of: TypeId) -> Option<&mut dyn Any>;
 }
 
@@ -257,31 +259,31 @@ pub(crate) fn group_mut<G: Any>(job: &mut dyn Groups) -> &mut G {
 /// Writes a value into a job.
 pub type Setter = fn(&mut dyn Groups, &str, &OptionDef, &mut ParseContext<'_>) -> Result<(), ValueError>;
 
-/// Holds the text of a value against the machine.
+/// Checks the text of a value against the machine.
 pub type Check = fn(&str, &mut ParseContext<'_>) -> Result<(), ValueError>;
 
-/// Everything known about one option; made by the `options!` macro.
+/// Everything known about one option; created by the `options!` macro.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionDef {
     /// Canonical name.
     pub name: &'static str,
-    /// Other names for the same option.
+    /// Aliases of the option.
     pub aliases: &'static [&'static str],
     /// Shape of the value.
     pub kind: Kind,
-    /// Default as it would be written.
+    /// Default value, as text.
     pub default: Option<&'static str>,
-    /// Range of numbers.
+    /// Accepted range of numbers.
     pub bounds: Bounds,
-    /// Words the value may be.
+    /// Words that the value may be.
     pub choices: &'static [Choice],
-    /// Words that are known but refused in this version.
+    /// Words that are known, but refused in this version.
     pub later_choices: &'static [&'static str],
     /// Chapter of the documentation.
     pub category: Category,
-    /// The option this one refines, for indentation in listings.
+    /// The option that this one refines, for indentation in listings.
     pub parent: Option<&'static str>,
-    /// Engine the option is private to; empty for options of every job.
+    /// Engine to which the option belongs; empty for options of every job.
     pub engine: &'static str,
     /// Help text: the documentation of the field. Its first line is the summary.
     pub help: &'static str,
@@ -291,17 +293,17 @@ pub struct OptionDef {
     pub unit: TimeUnit,
     /// Handled before the other options of its section.
     pub early: bool,
-    /// Left out of the list of all options, as in fio.
+    /// True if it is left out of the list of all options, as in fio.
     pub unlisted: bool,
-    /// Its value is never shown.
+    /// True if its value must never be shown.
     pub secret: bool,
-    /// What its value names outside the job.
+    /// What its value refers to outside the job.
     pub names: Names,
-    /// Looks at the text before it is taken over, where the machine has a say in it.
+    /// Checks the text before it is stored, for options whose values depend on the machine.
     pub check: Option<Check>,
     /// Writes a value into a job.
     pub set: Setter,
-    /// Whether the job's value is the default.
+    /// True if the job's value is the default.
     pub is_default: fn(&dyn Groups, &OptionDef) -> bool,
 }
 
@@ -315,7 +317,7 @@ fn set_nothing(
 }
 
 impl OptionDef {
-    /// The base that declarations fill in.
+    /// A base that declarations fill in.
     pub const BLANK: OptionDef = OptionDef {
         name: "",
         aliases: &[],
@@ -339,7 +341,7 @@ impl OptionDef {
         is_default: |_, _| true,
     };
 
-    /// An option that fio once had; it holds no value.
+    /// An option that fio used to have; it holds no value.
     pub(crate) const fn deprecated(
         name: &'static str,
         status: Status,
@@ -354,7 +356,7 @@ impl OptionDef {
         self.help.lines().next().unwrap_or("").trim()
     }
 
-    /// What the help text says beyond its first line.
+    /// The help text without its first line.
     pub fn details(&self) -> String {
         self.help.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
@@ -364,7 +366,7 @@ impl OptionDef {
         self.name == name || self.aliases.contains(&name)
     }
 
-    /// Whether a value has to follow the name.
+    /// True if a value has to follow the name.
     pub fn needs_value(&self) -> bool {
         !matches!(self.kind, Kind::Flag)
     }

@@ -1,4 +1,4 @@
-//! One clear line for every mistake, after the lines fio would print.
+//! One clear line for every mistake, after the lines that fio would print.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -30,18 +30,18 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What is wrong, where, and what to do about it.
+/// What is wrong, where, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where the mistake is.
+    /// Location of the mistake.
     pub origin: Origin,
-    /// The option it is about.
+    /// The option in question.
     pub option: Option<String>,
-    /// The value that was given.
+    /// The value given.
     pub value: Option<String>,
     /// What was expected, or what is wrong with the combination.
     pub expected: String,
-    /// The nearest valid name.
+    /// The closest valid name.
     pub suggestion: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Diagnostic {
         }
     }
 
-    /// A diagnostic that is not about a single option.
+    /// A diagnostic that does not concern a single option.
     pub fn general(origin: &Origin, problem: impl Into<String>) -> Self {
         Diagnostic {
             origin: origin.clone(),
@@ -68,7 +68,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the nearest valid name.
+    /// Adds the closest valid name.
     #[must_use]
     pub fn suggest(self, suggestion: Option<&str>) -> Self {
         Diagnostic { suggestion: suggestion.map(str::to_owned), ..self }
@@ -99,7 +99,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// A job could not take an option; everything to say about it has been said.
+/// A job could not accept an option, and everything has been said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rejected;
 

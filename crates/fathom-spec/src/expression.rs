@@ -5,19 +5,19 @@
 
 use crate::value::TimeUnit;
 
-/// Which suffixes numbers may carry.
+/// Suffixes that numbers may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suffixes {
     /// k m g t p in powers of 1024, ki mi .. in powers of 1000; the result is bytes or a count.
     Sizes,
-    /// d h m s ms us; the result is microseconds. The unit counts when no number has one.
+    /// d h m s ms us; the result is in microseconds. The default unit applies if none of the numbers has one.
     Times(TimeUnit),
 }
 
-/// Nesting beyond this is refused, so that no text can exhaust the stack.
+/// Deeper nesting is refused, so that no text can exhaust the stack.
 const DEEPEST: usize = 64;
 
-/// The value of an expression that fills the whole text, or nothing when it is malformed.
+/// The value of an expression that spans the whole text; `None` if it is malformed.
 pub(crate) fn evaluate(text: &str, suffixes: Suffixes) -> Option<f64> {
     let mut reader = Reader { text, at: 0, suffixes, unit_seen: false, depth: 0 };
     let value = reader.sum()?;

@@ -1,11 +1,11 @@
 //! Report formats, as far as the command line needs to know them.
 //!
-//! They are declared next to the code that writes them, in `fathom-report`. The parser gets to know them through
+//! They are declared next to the code that writes them, in `fathom-report`. The parser learns of them through
 //! [`Source::formats`](crate::Source::formats).
 
 use std::time::Duration;
 
-/// All that is known of a form of the report apart from how it is written.
+/// Everything about a report format, except how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatDeclaration {
     /// Its name in `--output-format`.
@@ -14,9 +14,9 @@ pub struct FormatDeclaration {
     pub aliases: &'static [&'static str],
     /// Names that mean another format unless the program is called `fio`.
     pub words_of_fio: &'static [&'static str],
-    /// Human-readable: printed with the lines before a run and messages. It is the default.
+    /// For people: printed with the lines before a run and with messages. It is the default.
     pub for_people: bool,
-    /// Why it excludes other formats and messages in the same output; `None` if it does not.
+    /// Why it excludes other formats and messages from the same output; `None` if it does not.
     pub stands_alone: Option<&'static str>,
     /// Interval of reports during the run, unless `--status-interval` says otherwise.
     pub every: Option<Duration>,
@@ -43,12 +43,12 @@ impl FormatDeclaration {
     };
 }
 
-/// The form with this name or alias.
+/// The format with this name or alias.
 pub(crate) fn find(formats: &[&'static FormatDeclaration], word: &str) -> Option<&'static FormatDeclaration> {
     formats.iter().copied().find(|format| format.name == word || format.aliases.contains(&word))
 }
 
-/// The form that fio means by this word.
+/// The format that fio means by this word.
 pub(crate) fn find_as_fio(
     formats: &[&'static FormatDeclaration],
     word: &str,
@@ -57,14 +57,14 @@ pub(crate) fn find_as_fio(
     of_fio.or_else(|| find(formats, word))
 }
 
-/// The names as help lists them: the form for people, then the others by alphabet.
+/// The names as help lists them: the format for people, then the others alphabetically.
 pub(crate) fn names(formats: &[&'static FormatDeclaration]) -> Vec<&'static str> {
     let mut listed = formats.to_vec();
     listed.sort_by_key(|format| (!format.for_people, format.name));
     listed.into_iter().map(|format| format.name).collect()
 }
 
-/// `normal, json, terse; or jsonl`: those that may stand together, and those that stand alone.
+/// `normal, json, terse; or jsonl`: first those that can be combined, then those that stand alone.
 pub(crate) fn help(formats: &[&'static FormatDeclaration]) -> String {
     let stands_alone = |name: &&str| find(formats, name).is_some_and(|format| format.stands_alone.is_some());
     let (alone, together): (Vec<&str>, Vec<&str>) = names(formats).into_iter().partition(stands_alone);
@@ -74,7 +74,7 @@ pub(crate) fn help(formats: &[&'static FormatDeclaration]) -> String {
         .join("; or ")
 }
 
-/// `normal, terse, json or jsonl`: what may be asked for.
+/// `normal, terse, json or jsonl`: what may be requested.
 pub(crate) fn expected(formats: &[&'static FormatDeclaration]) -> String {
     let mut listed = formats.to_vec();
     listed.sort_by_key(|format| !format.for_people);

@@ -16,7 +16,7 @@ use crate::value::choice_lines;
 /// The version of fio whose language and output this is.
 const COMPATIBLE: &str = "fio 3.42";
 
-/// Run under fio's name, the program says what fio says.
+/// Under fio's name, the program prints what fio prints.
 pub fn is_called_fio(program_name: &str) -> bool {
     program_name.rsplit('/').next().unwrap_or(program_name).starts_with("fio")
 }
@@ -42,8 +42,7 @@ pub(crate) fn usage(program_name: &str, formats: &[&'static FormatDeclaration]) 
     text
 }
 
-/// The value of a number in a range; fio shows whole numbers for everything but lists of
-/// floating point numbers.
+/// A number as shown in a range; fio shows whole numbers for everything except lists of floating point numbers.
 fn number(kind: Kind, value: f64) -> String {
     if kind == Kind::FloatList { format!("{value:.6}") } else { format!("{value}") }
 }
@@ -113,7 +112,7 @@ fn push_with_children(option: &OptionDef, listed: &[&OptionDef], indent: usize, 
     }
 }
 
-/// The answer to `--cmdhelp`.
+/// The output of `--cmdhelp`.
 pub(crate) fn command_help(name: Option<&str>) -> Reply {
     let name = name.unwrap_or("all");
     if name == "all" {
@@ -135,7 +134,7 @@ pub(crate) fn command_help(name: Option<&str>) -> Reply {
     Reply { messages, exit: 0 }
 }
 
-/// The answer to `--enghelp`, `--enghelp=ENGINE` and `--enghelp=ENGINE,OPTION`.
+/// The output of `--enghelp`, `--enghelp=ENGINE` and `--enghelp=ENGINE,OPTION`.
 pub(crate) fn engine_help(request: Option<&str>, source: &dyn Source) -> Reply {
     let engines = Engines(source.engines());
     let Some(request) = request else {

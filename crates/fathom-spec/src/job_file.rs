@@ -10,13 +10,13 @@ use crate::message::Message;
 use crate::raw_option::RawOption;
 use crate::source::Source;
 
-/// Includes nested deeper than this include each other.
+/// Deeper nesting means that files include each other.
 const DEEPEST_INCLUDE: usize = 16;
 
-/// A section name is cut after this many letters.
+/// Maximum length of a section name, beyond which it is truncated.
 const LONGEST_NAME: usize = 255;
 
-/// Letters of a line that messages show: more than that was not written by hand.
+/// Maximum number of characters of a line in messages: longer lines were not written by hand.
 const LONGEST_SHOWN: usize = 100;
 
 /// A section with its options, as written.
@@ -28,24 +28,24 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// Sections whose name begins with "global" change the defaults of those that follow.
+    /// True if the section's name begins with "global", so that it changes the defaults of those that follow.
     pub(crate) fn is_global(&self) -> bool {
         is_global_name(&self.name)
     }
 }
 
-/// Whether a section or job of this name sets defaults.
+/// True if a section or job of this name sets defaults.
 pub(crate) fn is_global_name(name: &str) -> bool {
     name.starts_with("global")
 }
 
-/// What was found before the file ended or a mistake stopped reading.
+/// What was read before the file ended or a mistake stopped parsing.
 #[derive(Debug, Default)]
 pub(crate) struct JobFile {
     pub(crate) sections: Vec<Section>,
-    /// What was read in another way than it looks.
+    /// Notes on text that was not read as it looks.
     pub(crate) notes: Vec<Message>,
-    /// What to say about the mistake that stopped reading; empty when there was none.
+    /// Messages about the mistake that stopped parsing; empty if there was none.
     pub(crate) failure: Vec<Message>,
 }
 
@@ -69,19 +69,19 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
     }
 }
 
-/// Reads the text of a job file. Messages call the file `path`.
+/// Parses the text of a job file. Messages refer to the file as `path`.
 pub(crate) fn read_text(text: &str, path: &str, source: &dyn Source) -> JobFile {
     let mut reader = Reader { source, file: JobFile::default(), open: false, open_was_lost: false };
     reader.read_lines(text, Path::new(path), 0);
     reader.file
 }
 
-/// Drops everything from the first comment sign on, and the blanks around the rest.
+/// Removes comments, and surrounding spaces.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
 }
 
-/// The beginning of a long line.
+/// The start of a long line.
 fn shortened(line: &str) -> Cow<'_, str> {
     match line.char_indices().nth(LONGEST_SHOWN) {
         Some((end, _)) => format!("{}...", &line[..end]).into(),
@@ -89,7 +89,7 @@ fn shortened(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a line is that stands above all sections.
+/// What a line outside of all sections probably is.
 fn without_section(line: &str, name: &str, value: Option<&str>, origin: &Origin) -> Diagnostic {
     if line.contains('\0') {
         return Diagnostic::general(
@@ -109,16 +109,16 @@ fn without_section(line: &str, name: &str, value: Option<&str>, origin: &Origin)
 struct Reader<'a> {
     source: &'a dyn Source,
     file: JobFile,
-    /// Whether a section has been opened and options may follow.
+    /// True if a section is open, so that options may follow.
     open: bool,
-    /// Whether a failed include closed it.
+    /// True if a failed include closed it.
     open_was_lost: bool,
 }
 
 impl Reader<'_> {
-    /// Reads the lines of a file; `depth` distinguishes an included file from the job file.
+    /// Parses the lines of a file; `depth` distinguishes an included file from the job file.
     fn read_lines(&mut self, text: &str, path: &Path, depth: usize) {
-        // Editors on Windows begin a file with a byte order mark.
+        // Windows editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (index, line) in text.lines().enumerate() {
             let line = without_comment(line);
@@ -149,7 +149,7 @@ impl Reader<'_> {
             ];
             return;
         }
-        // A missing bracket takes the last letter with it, as if that were the bracket.
+        // If the bracket is missing, the last letter is dropped in its place.
         let inner = match line.rfind(']') {
             Some(end) => &line[1..end],
             None => {
@@ -165,7 +165,7 @@ impl Reader<'_> {
         self.open = true;
     }
 
-    /// The text with the values of its variables; those that are not set are noted, as fio leaves them out in silence.
+    /// The text with its variables expanded; unset ones are reported, because fio silently drops them.
     fn expand_variables(&mut self, text: &str, origin: &Origin) -> String {
         let (expanded, unset) = keywords::expand_variables(text, self.source);
         self.file.notes.extend(unset.into_iter().map(|name| {
@@ -198,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Splices a file in, found as named or next to the including file.
+    /// Includes a file, found by its name or next to the including file.
     fn include(&mut self, name: &str, includer: &Path, origin: Origin, depth: usize) {
         if !self.open {
             self.read_option(&format!("include {name}"), origin);
@@ -232,7 +232,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A failed include closes the job, so that fio also complains about the option after it.
+    /// A failed include closes the job, so that fio also complains about the next option.
     fn stop_after_include(&mut self, line: &str, depth: usize) {
         let is_option = !line.starts_with('[') && included_file(line).is_none();
         if depth == 0 && self.open_was_lost && is_option {

@@ -1,11 +1,10 @@
-//! Words that job files may use for things known only at run time: `${NAME}`, `$pagesize`,
-//! `$mb_memory` and `$ncpus`.
+//! Words in job files for values known only at run time: `${NAME}`, `$pagesize`, `$mb_memory` and `$ncpus`.
 
 use crate::expression::{self, Suffixes};
 use crate::hosts::HostPlace;
 use crate::source::Source;
 
-/// Replaces `${NAME}` by the environment variable; the empty string takes the place of those that are not set, whose names are
+/// Replaces `${NAME}` by the environment variable; unset variables become the empty string, and their names are
 /// returned as well.
 pub(crate) fn expand_variables<'t>(text: &'t str, source: &dyn Source) -> (String, Vec<&'t str>) {
     let mut unset = Vec::new();
@@ -27,7 +26,7 @@ pub(crate) fn expand_variables<'t>(text: &'t str, source: &dyn Source) -> (Strin
     (expanded, unset)
 }
 
-/// Replaces the variables that tell hosts apart, and leaves all others as they are.
+/// Replaces the variables that distinguish hosts, and leaves all others unchanged.
 pub(crate) fn expand_host(text: &str, host: &HostPlace) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -44,7 +43,7 @@ pub(crate) fn expand_host(text: &str, host: &HostPlace) -> String {
     expanded
 }
 
-/// Replaces the machine's keywords, and works out the arithmetic around them.
+/// Replaces the machine's keywords, and evaluates the arithmetic around them.
 pub(crate) fn expand_keywords(text: &str, source: &dyn Source) -> String {
     let facts = [
         ("$pagesize", source.page_size()),

@@ -1,8 +1,8 @@
 //! The job language: command lines and job files in, typed job specifications out.
 //!
-//! This crate knows every option of fio by one declaration each (see [`options`]), reads
-//! fio's command line and job file grammar, and answers with an [`Outcome`]: jobs to run, or
-//! messages to print and an exit status. It reaches the world only through [`Source`].
+//! This crate knows every option of fio by one declaration each (see [`options`]), reads fio's command line and
+//! job file grammar, and returns an [`Outcome`]: jobs to run, or messages to print with an exit status. It
+//! accesses the outside world only through [`Source`].
 
 #![forbid(unsafe_code)]
 
@@ -61,13 +61,13 @@ use assembly::Assembly;
 use command_line::Stop;
 use options::verification::VerifyMethod;
 
-/// The version of this program; that of a release is told at its build.
+/// The version of this program; for a release it is set at build time.
 pub const VERSION: &str = match option_env!("FATHOM_VERSION") {
     Some(version) => version,
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// Reads a command line (without the program's name) and the job files it names.
+/// Parses a command line (without the program's name) and the job files that it names.
 ///
 /// Nothing is created or written; the outcome says what to run or what to print.
 pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcome {
@@ -92,7 +92,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             Outcome::Exit(Reply { messages, exit: 1 })
         }
         Ok(()) if program.every.is_some() && program.server.is_some() => {
-            let problem = "--every repeats jobs, and --server waits for those of others; give one of them";
+            let problem = "--every repeats jobs, and --server waits for jobs of clients; give one of them";
             messages.push(Diagnostic::general(&Origin::CommandLine, problem).message());
             Outcome::Exit(Reply { messages, exit: 1 })
         }
@@ -125,7 +125,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
     }
 }
 
-/// The options of the program on a command line, whatever jobs there are.
+/// The program's own options on a command line, whatever the jobs are.
 pub fn program_options(
     program_name: &str,
     args: &[String],
@@ -144,15 +144,15 @@ pub fn program_options(
     }
 }
 
-/// A job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused when it comes after
-/// `--readonly`; a trailing `--readonly` means the same.
+/// Refuses a job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused if it
+/// comes after `--readonly`; a trailing `--readonly` has the same effect.
 fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a JobSpec> {
     let mode = |job: &JobSpec| job.io_type.rw.rw;
     let changes = |job: &JobSpec| mode(job).writes() || mode(job).trims() || trims_to_verify(job);
     jobs.iter().find(|job| program.readonly && !job.only_checks() && changes(job))
 }
 
-/// Lines on files that jobs would remove, and that stay because of `--readonly` or because they are evidence.
+/// Notes about files that jobs would remove, but that stay because of `--readonly` or because they are evidence.
 fn what_stays(program: &ProgramOptions, jobs: &[JobSpec]) -> Vec<Message> {
     let told = |job: &JobSpec, option: &str, is_set: bool| {
         let reason = match (program.readonly, job.only_checks()) {
@@ -169,7 +169,7 @@ fn what_stays(program: &ProgramOptions, jobs: &[JobSpec]) -> Vec<Message> {
     jobs.iter().flat_map(lines).flatten().collect()
 }
 
-/// A share of what is verified is trimmed first.
+/// Part of the data to be verified is trimmed first.
 fn trims_to_verify(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None && job.verification.trim_percentage > 0
 }

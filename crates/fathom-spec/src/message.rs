@@ -1,11 +1,11 @@
-//! Lines to print, and the answer that ends the program.
+//! Lines to print, and the outcome that ends the program.
 
 use serde::{Deserialize, Serialize};
 
 /// Everything to print before ending, and the exit status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Messages in the order they were produced.
+    /// Messages in order.
     pub messages: Vec<Message>,
     /// Exit status of the process.
     pub exit: u8,
@@ -18,7 +18,7 @@ pub struct Message {
     pub stream: Stream,
     /// The text, without the newline that ends it.
     pub text: String,
-    /// Index of the job whose options gave rise to it, where these are complete: it comes before the job's line.
+    /// Index of the job whose options caused it, if these are complete: the message precedes the job's line.
     pub job: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What parsing gives back: something to run, or something to say.
+//! The outcome of parsing: something to run, or something to print.
 
 use std::path::PathBuf;
 
@@ -14,42 +14,42 @@ use crate::spec::JobSpec;
 pub enum Outcome {
     /// Jobs to run.
     Run(Box<RunSpec>),
-    /// Nothing to run: print this compressed log as text.
+    /// Instead of jobs: print this compressed log as text.
     InflateLog(PathBuf),
-    /// Nothing to run: time these checksum functions.
+    /// Instead of jobs: time these checksum functions.
     TimeChecksums(Vec<String>),
-    /// Nothing to run: time the work by which the idleness of processors is measured.
+    /// Instead of jobs: calibrate the work with which processor idleness is measured.
     CalibrateIdleness,
-    /// Run what clients ask for.
+    /// Serve requests of clients.
     Serve(Box<ProgramOptions>),
     /// Compare the clocks of the CPUs.
     TestClock,
-    /// Nothing to run: print the messages and end with the exit status.
+    /// Print the messages and exit with this status.
     Exit(Reply),
 }
 
 /// Everything requested in one invocation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
-    /// Options of the program itself.
+    /// The program's own options.
     pub program: ProgramOptions,
     /// Options written for all jobs, by canonical name; flags have an empty value.
     pub global_options: Vec<(String, String)>,
-    /// The same where it was written: options for all jobs from a certain one on.
+    /// The same, grouped by where they were written: each applies from a certain job on.
     pub global_sections: Vec<GlobalSection>,
     /// The jobs, in the order they were defined.
     pub jobs: Vec<JobSpec>,
     /// Warnings and notes to print before the run, in order.
     pub messages: Vec<Message>,
-    /// The place of this machine in a run over several hosts.
+    /// The position of this machine in a run over several hosts.
     pub place: Option<HostPlace>,
 }
 
-/// Options that jobs begin with, as one place of a command line or job file set them.
+/// Defaults for jobs, as set in one place of a command line or job file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlobalSection {
-    /// The place in the list of jobs of the first that they hold for.
+    /// Index of the first job to which they apply.
     pub first_job: usize,
-    /// By canonical name; flags have an empty value.
+    /// Options by canonical name; flags have an empty value.
     pub options: Vec<(String, String)>,
 }

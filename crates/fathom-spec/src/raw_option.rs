@@ -1,4 +1,4 @@
-//! An option before its value is parsed.
+//! An option whose value has not been parsed yet.
 
 use crate::diagnostic::Origin;
 
@@ -21,7 +21,7 @@ impl RawOption {
         RawOption { name: name.to_owned(), value, origin, unexpanded: None }
     }
 
-    /// `name=value`, or the name alone; fio quotes variables as they were written.
+    /// `name=value`, or the name alone; fio prints variables as they were written.
     pub(crate) fn text(&self) -> String {
         match (&self.unexpanded, &self.value) {
             (Some(line), _) => line.clone(),
@@ -30,7 +30,7 @@ impl RawOption {
         }
     }
 
-    /// The value up to its first colon: the word of those that are words.
+    /// The value up to its first colon, which is the word for values that are words.
     pub(crate) fn word(&self) -> &str {
         self.value.as_deref().unwrap_or("").split(':').next().unwrap_or("")
     }

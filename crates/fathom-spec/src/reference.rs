@@ -64,7 +64,7 @@ const PAGES: [(&str, &str); 28] = [
     ("dirdelete", "metadata.md"),
 ];
 
-/// The text of docs/options.md, with these forms of the report.
+/// The text of docs/options.md, with these report formats.
 pub fn options_markdown(formats: &[&'static FormatDeclaration]) -> String {
     let mut text = OPTIONS.to_owned();
     for category in Category::ALL {
@@ -107,13 +107,14 @@ fn write_engine(text: &mut String, engine: &EngineDef) {
     };
     let storage = match engine.storage {
         StorageKind::Files => "Works on files and devices of this machine.",
-        StorageKind::Server => "Brings its own storage: a server, a peer or a library.",
+        StorageKind::Server => "Uses its own storage: a server, a peer or a library.",
         StorageKind::Volume => "Works on one volume of a server, which exists before the job.",
         StorageKind::None => "Needs no storage.",
     };
     let _ = write!(text, "\n## `{}`\n\n{}. {depth} {storage}\n", engine.name, capitalised(engine.summary));
     if engine.optional {
-        let _ = writeln!(text, "Packages have it; other builds with the Cargo feature `{}`.", engine.name);
+        let _ =
+            writeln!(text, "Included in packages; other builds need the Cargo feature `{}`.", engine.name);
     }
     if let Some((_, page)) = PAGES.iter().find(|(name, _)| *name == engine.name) {
         let _ = writeln!(text, "[More about it]({page}).");
@@ -170,7 +171,7 @@ fn meaning(option: &OptionDef) -> String {
     if details.is_empty() { format!("{summary}.") } else { format!("{summary}. {details}") }
 }
 
-/// The words of the option that this version takes.
+/// The words of the option that work in this version.
 fn choices(option: &OptionDef, form: impl Fn(&str, &str) -> String) -> Vec<String> {
     let built = option.choices.iter().filter(|choice| !option.later_choices.contains(&choice.name));
     built.map(|choice| form(choice.name, choice.help)).collect()

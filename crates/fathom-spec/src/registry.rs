@@ -18,14 +18,15 @@ pub(crate) fn job_option_names() -> impl Iterator<Item = &'static str> {
     job_options().flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()))
 }
 
-/// Where fio puts an option among those of its section, in `--showcmd` and in reports: what others are read by comes first, names of files
-/// after all that they are made of, and options of engines when the engine is known. In between, the order is that of the file.
+/// Where fio puts an option among those of its section, in `--showcmd` and in reports: options that affect how
+/// others are read come first, file names come after everything that they are made of, and engine options come
+/// once the engine is known. Within these groups, the order is that of the file.
 pub(crate) fn rank(name: &str) -> u8 {
     match find_job_option(name).map(|definition| definition.name) {
         Some("lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base") => 0,
         Some("filename" | "filename_format") => 2,
         Some(_) => 1,
-        // fio has those of profiles among the options of every job.
+        // fio counts profile options among the options of every job.
         None if private::of_profiles().into_iter().flatten().any(|option| option.is_named(name)) => 1,
         None => 3,
     }

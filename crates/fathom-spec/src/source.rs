@@ -1,4 +1,4 @@
-//! Where jobs are read: a machine with the engines and the forms of reports that the program brings.
+//! The source of jobs: a machine, plus the engines and report formats that the program provides.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::engines::{self, EngineDef};
 use crate::formats::FormatDeclaration;
 use crate::machine::{EngineNotLoaded, Machine};
 
-/// The machine, and what the program brings. Tests answer from memory; the program uses [`SystemSource`].
+/// The machine, and what the program provides. Tests use one in memory; the program uses [`SystemSource`].
 pub trait Source: Machine {
     /// The engines that jobs may name. A loaded engine is named `external:PATH`.
     fn engines(&self) -> &[&'static EngineDef] {
@@ -19,7 +19,7 @@ pub trait Source: Machine {
     }
 }
 
-/// In an `impl Source`: all of it is asked of the source in this field.
+/// For an `impl Source`: forwards everything to the source in this field.
 #[macro_export]
 macro_rules! ask_source {
     ($field:ident) => {
@@ -33,7 +33,7 @@ macro_rules! ask_source {
     };
 }
 
-/// The machine the program runs on.
+/// The machine that runs the program.
 #[derive(Debug, Clone)]
 pub struct SystemSource {
     page_size: u64,
@@ -42,28 +42,28 @@ pub struct SystemSource {
     formats: Vec<&'static FormatDeclaration>,
 }
 
-/// What loads an engine: [`Machine::load_engine`].
+/// Loads an engine: [`Machine::load_engine`].
 pub type LoadEngine = fn(&Path) -> Result<&'static EngineDef, EngineNotLoaded>;
 
 impl SystemSource {
-    /// A source for this machine. The page size comes from the caller because asking the
-    /// kernel for it needs a system call wrapper that this crate does not have.
+    /// A source for this machine. The caller supplies the page size, because this crate has no wrapper for the
+    /// system call.
     pub fn new(page_size: u64) -> Self {
         SystemSource { page_size, engines: engines::ALL.to_vec(), loads: None, formats: Vec::new() }
     }
 
-    /// The same with external engines in addition to those of this crate. Of two engines with the same name the first is used.
+    /// Adds external engines to those of this crate. Of two engines with the same name, the first is used.
     pub fn with_engines(mut self, engines: &[&'static EngineDef]) -> Self {
         self.engines.extend_from_slice(engines);
         self
     }
 
-    /// The same with a way to load engines.
+    /// Adds a way to load engines.
     pub fn with_loading(self, loads: LoadEngine) -> Self {
         SystemSource { loads: Some(loads), ..self }
     }
 
-    /// The same with the forms of the report that there are.
+    /// Adds the available report formats.
     pub fn with_formats(self, formats: Vec<&'static FormatDeclaration>) -> Self {
         SystemSource { formats, ..self }
     }
@@ -138,11 +138,11 @@ fn count_cpus(path: &str) -> u32 {
     if listed > 0 {
         return listed;
     }
-    // Without sysfs the scheduler's own answer is the best there is.
+    // Without sysfs, the number from the scheduler is the best available.
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// How many CPUs a kernel list such as `0-3,8` names; 0 when it cannot be read.
+/// Number of CPUs in a kernel list such as `0-3,8`; 0 if it cannot be parsed.
 fn cpus_in_list(text: &str) -> u32 {
     let mut count = 0u32;
     for part in text.trim().split(',') {

@@ -30,12 +30,12 @@ pub struct Trigger {
     pub file: Option<PathBuf>,
     /// Time after which the jobs are stopped.
     pub timeout: Option<Duration>,
-    /// Command to run then.
+    /// Command to run afterwards.
     pub command: Option<String>,
 }
 
 impl Trigger {
-    /// True if there is something that can end the jobs.
+    /// True if anything can trigger the end of the jobs.
     pub fn fires(&self) -> bool {
         self.file.is_some() || self.timeout.is_some()
     }
@@ -44,28 +44,28 @@ impl Trigger {
 /// When to show the progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Eta {
-    /// Whatever standard output is.
+    /// Always, whatever standard output is.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
-    /// On a terminal, with the report for people.
+    /// If standard output is a terminal and the report is for people.
     Auto,
 }
 
-/// What a result must be for the program to end with success.
+/// Requirement on the result for a successful exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Requirement {
-    /// Nothing in it is wrong.
+    /// Nothing in the result is wrong.
     Sound,
-    /// Nothing is doubtful either.
+    /// Nothing in the result is wrong or doubtful.
     NoDoubts,
 }
 
 impl Requirement {
-    /// The exit status where it is not met; `git bisect run` takes it as a revision that cannot be tested.
+    /// Exit status if it is not met; `git bisect run` treats it as a revision that cannot be tested.
     pub const UNMET: u8 = 125;
 
-    /// The word of the command line.
+    /// The word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Requirement::Sound => "sound",
@@ -74,7 +74,7 @@ impl Requirement {
     }
 }
 
-/// How much of the CPUs' idleness is reported.
+/// How much of the CPUs' idleness to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdleProfile {
     /// The mean of all CPUs.
@@ -83,17 +83,17 @@ pub enum IdleProfile {
     PerCpu,
 }
 
-/// One job with all its options, defaults and inherited ones filled in.
+/// One job with all its options; defaults and inherited values are filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// Name of the job.
     pub name: String,
-    /// Name that its files get: that of the section, whatever `name=` says in it.
+    /// Base of its files' names: that of the section, whatever `name=` says in it.
     pub section: String,
-    /// Where the job was opened.
+    /// Where the job starts.
     pub origin: Origin,
-    /// Options written for this job, by canonical name; flags have an empty value, `name` is
-    /// the first when the job came from the command line. Those of `[global]` are not repeated.
+    /// Options written for this job, by canonical name; flags have an empty value, `name` comes first if the
+    /// job is from the command line. Options of `[global]` are not repeated.
     pub written: Vec<(String, String)>,
     /// Job name and number of runs.
     pub job_description: JobDescriptionOptions,
@@ -133,7 +133,7 @@ pub struct JobSpec {
     pub profile: ProfileOptions,
     /// Options that only one engine understands.
     pub private: PrivateOptions,
-    /// The requested queue depth; `depth.iodepth` is 1 where the engine allows no more.
+    /// The requested queue depth; `depth.iodepth` is 1 if the engine allows no more.
     pub asked_iodepth: u32,
     /// Its direction as given, if it writes or trims although `--readonly` came first.
     #[serde(skip)]
@@ -142,7 +142,7 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
-    /// A job with nothing but defaults.
+    /// A job with default values only.
     pub fn new(name: impl Into<String>, origin: Origin) -> Self {
         let name = name.into();
         JobSpec {
@@ -175,7 +175,7 @@ impl JobSpec {
         }
     }
 
-    /// Whether the job reads and checks what it is told to write (`verify_only`).
+    /// True if the job only checks data that it would otherwise write (`verify_only`).
     pub fn only_checks(&self) -> bool {
         let options = &self.verification;
         let has_pattern = options.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
@@ -183,17 +183,17 @@ impl JobSpec {
         verifies && options.verify_only && self.io_type.rw.rw.writes()
     }
 
-    /// Whether the option was given for this job or inherited from `[global]`; by canonical name.
+    /// True if the option was given for this job or inherited from `[global]`; by canonical name.
     pub fn is_set(&self, option: &str) -> bool {
         self.given.contains(option)
     }
 
-    /// Remembers that the option was given.
+    /// Records that the option was given.
     pub fn mark_set(&mut self, option: &str) {
         self.given.insert(option.to_owned());
     }
 
-    /// The block sizes a direction may use: those of bssplit, else of bsrange, else bs.
+    /// The block sizes that a direction may use: those of bssplit, otherwise bsrange, otherwise bs.
     pub fn block_sizes(&self, direction: Direction) -> SizeRange {
         let sizes = &self.block_size;
         let split = sizes.bssplit.as_ref().map(|split| split.0[direction].as_slice()).unwrap_or_default();
@@ -203,7 +203,7 @@ impl JobSpec {
             return SizeRange { min, max };
         }
         match &sizes.bsrange {
-            // A direction that was left blank has no separate range.
+            // A direction that was left empty has no separate range.
             Some(ranges) if ranges[direction].max > 0 => ranges[direction],
             _ => {
                 let size = sizes.bs[direction];
@@ -212,18 +212,18 @@ impl JobSpec {
         }
     }
 
-    /// The smallest block a direction may use.
+    /// The smallest block that a direction may use.
     pub fn smallest_block(&self, direction: Direction) -> u64 {
         self.block_sizes(direction).min
     }
 
-    /// The largest block a direction may use.
+    /// The largest block that a direction may use.
     pub fn largest_block(&self, direction: Direction) -> u64 {
         self.block_sizes(direction).max
     }
 
-    /// Whether the job's random offsets have to be fio's very sequence: others rely on it
-    /// where a generator was named or data is verified.
+    /// True if the job's random offsets must be exactly fio's sequence, because a generator was named or data
+    /// is verified.
     pub fn needs_fio_sequence(&self) -> bool {
         self.is_set("random_generator")
             || self.io_type.random_generator != RandomGenerator::Tausworthe
@@ -231,7 +231,7 @@ impl JobSpec {
     }
 }
 
-/// The groups of a job, or those private to engines and profiles, from one list for both halves of [`Groups`].
+/// The groups of a job, or those private to engines and profiles: one list for both halves of [`Groups`].
 macro_rules! groups {
     ($Type:ty: $($group:ident)+ $(, then $more:ident)?) => {
         impl Groups for $Type {
@@ -258,8 +258,7 @@ groups! {
 /// One group for each engine and profile that has its own options.
 macro_rules! private_options {
     ($(#[doc = $of:literal] $group:ident: $Options:path,)+) => {
-        /// The private options of every engine; those of engines the job does not use keep their
-        /// defaults.
+        /// The private options of every engine; those of unused engines keep their defaults.
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
         pub struct PrivateOptions {
             $(#[doc = $of] pub $group: $Options,)+
@@ -270,7 +269,7 @@ macro_rules! private_options {
 }
 
 private_options! {
-    /// Of the `act` profile.
+    /// Options of the `act` profile.
     act: profiles::act::ActOptions,
     /// Of the `cpuio` engine.
     cpuio: engines::cpuio::CpuioOptions,
@@ -310,7 +309,7 @@ private_options! {
     net: engines::net::NetOptions,
     /// Of the `nfs` engine.
     nfs: engines::nfs::NfsOptions,
-    /// Of engines from outside.
+    /// Options of engines outside this crate.
     outside: engines::outside::OutsideOptions,
     /// Of the `pvsync2` engine.
     pvsync2: engines::pvsync2::Pvsync2Options,

@@ -1,23 +1,23 @@
-//! The nearest name to a misspelt one.
+//! Finds the closest name to a misspelt one.
 
-/// The number of letters to insert, delete or replace to turn one word into another.
+/// Edit distance: the number of letters to insert, delete or replace to turn one word into another.
 pub fn distance(from: &str, to: &str) -> usize {
     strsim::levenshtein(from, to)
 }
 
-/// The name nearest to a word, with its distance; of equally near ones the first by alphabet.
+/// The name closest to a word, with its distance; of equally close names, the first alphabetically.
 pub(crate) fn nearest_with_distance<'n>(
     word: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Option<(&'n str, usize)> {
-    // No name is that long, and the distance of long texts takes long to find.
+    // No name is that long, and distances of long texts are expensive to compute.
     if word.len() > 256 {
         return None;
     }
     names.map(|name| (name, distance(word, name))).min_by_key(|(name, distance)| (*distance, *name))
 }
 
-/// The nearest name, if it is near enough to be what was meant.
+/// The closest name, if it is close enough to be what was meant.
 pub fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     nearest_with_distance(word, names)
         .filter(|(_, distance)| *distance <= word.chars().count().div_ceil(2))

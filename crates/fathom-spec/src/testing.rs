@@ -1,4 +1,4 @@
-//! A source in memory for tests.
+//! An in-memory source for tests.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,7 +9,7 @@ use crate::formats::FormatDeclaration;
 use crate::machine::Machine;
 use crate::source::Source;
 
-/// Forms of the report that exist only in a test.
+/// Report formats that exist only in a test.
 pub(crate) const FORMATS: &[&FormatDeclaration] = &[
     &FormatDeclaration {
         name: "terse",

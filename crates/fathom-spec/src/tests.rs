@@ -142,7 +142,7 @@ fn global_sections_without_a_job_between_are_one() {
     let jobs = "[a]\nsize=1m\n";
     let one = sections(&format!("[global]\nbs=8k\n[global]\nrw=read\n{jobs}"));
     assert_eq!(one, [(0, vec![option("bs", "8k"), option("rw", "read")])]);
-    // What is written again may stand for something else than before.
+    // A repeated option may mean something else than before.
     let two =
         sections(&format!("[global]\nioengine=libaio\nuserspace_reap\n[global]\nioengine=null\n{jobs}"));
     assert_eq!(two.len(), 2, "{two:?}");
@@ -299,9 +299,9 @@ fn engines_that_cannot_be_tried_say_what_they_need() {
         ("libblkio", "the library libblkio"),
         ("xnvme", "the library xNVMe"),
         ("dfs", "a DAOS server"),
-        ("ime_psync", "Infinite Memory Engine of DDN"),
-        ("ime_psyncv", "Infinite Memory Engine of DDN"),
-        ("ime_aio", "Infinite Memory Engine of DDN"),
+        ("ime_psync", "DDN's Infinite Memory Engine"),
+        ("ime_psyncv", "DDN's Infinite Memory Engine"),
+        ("ime_aio", "DDN's Infinite Memory Engine"),
         ("libcufile", "an NVIDIA GPU"),
         ("libhipfile", "an AMD GPU"),
     ] {
@@ -384,7 +384,7 @@ fn results_can_be_sent_elsewhere() {
     assert_eq!(serde_json::from_str::<RunSpec>(&text).unwrap(), run);
 }
 
-/// A section, an option, an include, or anything.
+/// A section, an option, an include, or anything else.
 const JOB_FILE_LINE: &str = "(\\[[a-z]{0,6}\\]?|[a-z_]{1,8}( ?= ?\\PC{0,8})?|include \\PC{0,4}|\\PC{0,9})";
 
 proptest! {

@@ -1,8 +1,8 @@
 //! The same command lines and job files for the installed fio and for this crate: exit
 //! status and first line on standard error have to agree.
 //!
-//! The installed fio may be older than the version fathom follows; only what both have in
-//! common is compared. Without fio the comparison is skipped, which the test says.
+//! The installed fio may be older than the version fathom follows; only what both have in common is compared.
+//! Without fio the comparison is skipped, with a message.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 use fathom_spec::{Message, Outcome, Stream, SystemSource, parse};
 
-/// What one of the two programs answered.
+/// Output and exit status of one of the two programs.
 #[derive(Debug, PartialEq)]
 struct Answer {
     exit: i32,
@@ -24,7 +24,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The first line but for those that fio does not have.
+    /// The first line, leaving out lines that fio does not have.
     fn first_error(&self) -> &str {
         self.stderr.lines().find(|line| !line.starts_with("fathom: ")).unwrap_or("")
     }
@@ -84,7 +84,7 @@ fn compare(name: &str, arguments: &[String], directory: &Path, differences: &mut
     }
 }
 
-/// Command lines that are only parsed. `N` stands for a job that is fine otherwise.
+/// Command lines that are only parsed. `N` stands for a job that is otherwise valid.
 const PARSED: &[&str] = &[
     "N ",
     "N -rw=read -bs 8k",
@@ -191,7 +191,7 @@ fn command_lines_parse_alike() {
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
 }
 
-/// Command lines that run for a moment, because fio looks at combinations only then.
+/// Command lines that run briefly, because fio checks combinations only then.
 const RUN: &[&str] = &[
     "--size=4k",
     "--size=4k --rate=1m --rate_iops=10",
@@ -328,7 +328,7 @@ fn job_files_become_the_same_command_line() {
     }
 }
 
-/// Alias, type, default and range; the help texts are ours.
+/// Alias, type, default and range; help texts are ours.
 fn help_facts(answer: &Answer) -> Vec<String> {
     let wanted = ["alias:", "type:", "default:", "range:"];
     let facts =

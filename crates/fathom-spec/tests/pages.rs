@@ -1,4 +1,4 @@
-//! The pages in docs that the declarations make.
+//! Compares the pages in docs that are generated from the declarations.
 
 use fathom_spec::{compatibility_markdown, engines_markdown, options_markdown};
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// [`reset`](ArrivalSamples::reset) must run before the first record.
 #[repr(C, align(64))]
 pub struct ArrivalSamples {
-    /// Start of counting, monotonic ns; 0 if not yet.
+    /// Start of counting, monotonic ns; 0 before it.
     pub since_ns: AtomicU64,
     /// End of counting so far; see `since_ns`.
     pub until_ns: AtomicU64,
@@ -25,12 +25,12 @@ pub struct ArrivalSamples {
     pub service: LatencySamples,
     /// Start − due.
     pub start_delay: LatencySamples,
-    /// The part of it not spent waiting for a slot, or in the call that submits the previous I/O.
+    /// The part of that time not spent waiting for a slot, or in the submission call of the previous I/O.
     pub own_delay: LatencySamples,
 }
 
 impl ArrivalSamples {
-    /// Counts from this monotonic time on.
+    /// Starts counting at this monotonic time.
     pub fn reset(&self, now_ns: u64) {
         for counter in [&self.until_ns, &self.waiting, &self.highest_backlog, &self.waited_ns] {
             counter.store(0, Relaxed);
@@ -87,21 +87,21 @@ pub struct ArrivalsReport {
     /// Time over which they were counted, ns: from the start to the last instant at which one could be
     /// started.
     pub span_ns: u64,
-    /// Arrivals due by then and not started.
+    /// Arrivals due by then that had not been started.
     pub waiting: u64,
     /// Largest number waiting, in any clone.
     pub highest_backlog: u64,
     /// Total time that arrivals waited for their start, ns.
     pub waited_ns: u64,
-    /// End − due. Arrivals still waiting at the end of the run count with their time so far, which is a lower
-    /// bound.
+    /// Completion time minus due time. Arrivals still waiting at the end of the run count with their waiting
+    /// time so far, which is a lower bound.
     pub response: LatencyStats,
     /// End − start.
     pub service: LatencyStats,
     /// Start − due.
     pub start_delay: LatencyStats,
-    /// The tester's own part of it: not spent waiting for a slot, or in the call that submits the previous
-    /// I/O.
+    /// The tester's own share of the delay: not spent waiting for a slot, or in the submission call of the
+    /// previous I/O.
     pub own_delay: LatencyStats,
 }
 

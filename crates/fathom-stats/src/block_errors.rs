@@ -15,9 +15,9 @@ pub enum BlockState {
     Trimmed = 1,
     /// Written, and not trimmed since.
     Written = 2,
-    /// Its first error was that of a trim.
+    /// Its first error was in a trim.
     TrimFailed = 3,
-    /// Its first error was that of a write.
+    /// Its first error was in a write.
     WriteFailed = 4,
 }
 
@@ -25,7 +25,7 @@ pub enum BlockState {
 pub const BLOCK_STATES: usize = 5;
 
 impl BlockState {
-    /// All states, by their numbers.
+    /// All states, in numerical order.
     pub const ALL: [BlockState; BLOCK_STATES] = [
         BlockState::Untouched,
         BlockState::Trimmed,
@@ -56,7 +56,7 @@ impl BlockState {
 #[repr(C, align(64))]
 pub struct BlockErrorSamples {
     states: [AtomicU64; BLOCK_STATES],
-    /// Number of trims of each failed block before its first error, in place of nanoseconds.
+    /// Number of trims of each failed block before its first error, stored like nanoseconds.
     trims: LatencySamples,
 }
 
@@ -74,7 +74,7 @@ impl BlockErrorSamples {
         bump(&self.states[to as usize], 1);
     }
 
-    /// Records the first error of a block that has been trimmed this often.
+    /// Records the first error of a block that has been trimmed this many times.
     pub fn record_error(&self, trims: u64) {
         self.trims.record(trims, true);
     }

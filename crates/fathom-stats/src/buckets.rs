@@ -2,8 +2,8 @@
 
 /// Buckets of the depth, submit and complete distributions.
 pub const DEPTH_BUCKETS: usize = 7;
-/// Upper bounds in ns of the latency distribution: 10 of nanoseconds, 10 of microseconds, 11 of milliseconds.
-/// A value at or above the last bound falls into one more bucket (`>=2000` ms).
+/// Upper bounds in ns of the latency distribution: 10 in nanoseconds, 10 in microseconds, 11 in milliseconds. A
+/// value at or above the last bound falls into one more bucket (`>=2000` ms).
 pub const DISTRIBUTION_BOUNDS_NS: [u64; 31] = [
     2,
     4,

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Direction {
-    /// Data from the file.
+    /// Transfers data from the file.
     Read = 0,
-    /// Data to the file.
+    /// Transfers data to the file.
     Write = 1,
     /// Discards a range.
     Trim = 2,

@@ -1,6 +1,6 @@
-//! Circumstances of a run, for the verdict on its result: clocks, heat, memory, devices. The supervisor reads them before the
-//! first job, about once a second, and after the last one. The workers do nothing for it. The facts of several hosts merge:
-//! counts add up, and of extremes the worst is kept.
+//! Circumstances of a run, for the verdict on its result: clocks, heat, memory, devices. The supervisor reads
+//! them before the first job, about once a second, and after the last one. The workers take no part in it. The
+//! facts of several hosts merge: counts add up, and the worst extreme is kept.
 
 use serde::{Deserialize, Serialize};
 
@@ -66,12 +66,12 @@ pub struct HoleFacts {
 pub struct ClockFacts {
     /// The kernel's clock source at the start, such as `tsc`.
     pub source: String,
-    /// The same at the end.
+    /// The clock source at the end.
     pub source_after: String,
     /// The kernel no longer offers the initial source: it found it unstable.
     pub lost_source: bool,
-    /// How far the clock that times the I/Os gained on the system's, parts per million; negative if it lost
-    /// time.
+    /// How far the clock that times the I/Os ran ahead of the system's, in parts per million; negative if it
+    /// ran behind.
     pub drift_ppm: f64,
     /// The largest step of the wall clock against the monotonic one between two polls, ms.
     pub wall_jump_ms: i64,
@@ -83,9 +83,9 @@ pub struct ClockFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
-    /// Dirty page cache when the run began, of all programs, in bytes.
+    /// Dirty bytes in the page cache when the run began, of all programs.
     pub dirty_before_bytes: u64,
-    /// The same when it ended.
+    /// Dirty bytes in the page cache when it ended.
     pub dirty_after_bytes: u64,
     /// Pages that were swapped in or out.
     pub swapped_pages: u64,
@@ -97,7 +97,7 @@ pub struct MemoryFacts {
 pub struct DeviceFacts {
     /// Kernel name.
     pub name: String,
-    /// The kernel counts its I/O: counting is enabled (`queue/iostats`), and the counters are not zero.
+    /// True if the kernel counts its I/O: counting is enabled (`queue/iostats`), and the counters are not zero.
     pub counts_io: bool,
     /// Flushes of its cache; `None` if the kernel does not count them (before 5.5).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ impl RunFacts {
 
 impl ClockFacts {
     fn merge(&mut self, other: &ClockFacts) {
-        // Names a lost clock source if there is one.
+        // Names a host on which the clock source was lost, if there is one.
         if self.source.is_empty() || (other.lost_source && !self.lost_source) {
             self.source.clone_from(&other.source);
             self.source_after.clone_from(&other.source_after);

@@ -1,9 +1,9 @@
 //! Latency bins: 64 per power of two of nanoseconds, so the error of a bin is below 0.8 %.
 //!
-//! Layout. Values below 128 have a bin each. Above, let `m` be the index of the highest set bit and
-//! `e = m - 6`; the bin is `64 * (e + 1) + ((value >> e) & 63)`. The first 1856 bins are those that fio's
-//! JSON+ and histogram logs print; fathom goes on to 2^44 ns (4.9 hours), and what lies beyond is counted
-//! apart, never put into the last bin.
+//! Layout. Values below 128 have a bin each. Above, let `m` be the index of the highest set bit and `e = m -
+//! 6`; the bin is `64 * (e + 1) + ((value >> e) & 63)`. The first 1856 bins are those that fio's JSON+ and
+//! histogram logs print; fathom continues to 2^44 ns (4.9 hours); values beyond that are counted separately,
+//! never in the last bin.
 //!
 //! Source: the layout is published in fio's documentation of `json+`; see also SPDK's `histogram_data.h` for
 //! the same idea.
@@ -34,9 +34,10 @@ pub fn short_bin_of(ns: u64) -> usize {
     (((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize).min(BIN_COUNT - 1)
 }
 
-/// [`short_bin_of`] for values below 2^31, in steps that vectors have: the exponent of a floating-point number and its
-/// first binary places are the bin from 64 on. Smaller values are moved there and back. Of large ones, the last digits are
-/// left out, so that a number has all places and is not rounded up to the next bin.
+/// [`short_bin_of`] for values below 2^31, in operations that vector units have: the exponent of a
+/// floating-point number and its leading mantissa bits are the bin, from 64 on. Smaller values are shifted
+/// there and back. The last bits of large ones are cleared, so that the conversion is exact and does not round
+/// up to the next bin.
 #[inline(always)]
 pub(crate) fn bin_by_float(ns: u32) -> u32 {
     let moved = if ns < 64 { 64 } else { 0 };
@@ -66,7 +67,7 @@ pub fn bounds_of(bin: usize) -> (u64, u64) {
     (low, low + (1 << exponent) - 1)
 }
 
-/// If the bins to add are fewer by this factor, they are looked up instead of merged.
+/// If the bins to add are fewer by this factor, each is looked up instead of traversing both maps.
 const FEW: usize = 16;
 
 /// Adds the counts of bins. Both maps are traversed together: bins that exist already, which is nearly all of
@@ -126,7 +127,7 @@ impl Histogram {
         self.beyond_range += other.beyond_range;
     }
 
-    /// The values recorded since `earlier`, a snapshot of the same histogram: the exact difference per bin.
+    /// The values recorded since `earlier`, a snapshot of the same histogram: an exact difference for each bin.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let before = |bin: &u16| earlier.bins.get(bin).copied().unwrap_or(0);
         Histogram {

@@ -32,7 +32,7 @@ pub struct DeviceReport {
     pub model: String,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// It is a spinning disk.
+    /// True if it is a spinning disk.
     pub rotational: bool,
     /// The I/O scheduler in use; empty if unknown.
     pub scheduler: String,
@@ -68,7 +68,7 @@ pub struct FileSystemReport {
     pub kind: String,
     /// Source of the mount, for example `/dev/nvme0n1p2`.
     pub source: String,
-    /// Mount options, those of the file system after those of the mount.
+    /// Mount options, followed by those of the file system.
     pub options: String,
     /// Protocol between client and server, for example `SSH` or `NFS 4.2 over tcp`; `None` for a file system
     /// that is not known to have a server.
@@ -87,7 +87,7 @@ pub struct DaemonReport {
     pub process: u32,
     /// Name of its program.
     pub name: String,
-    /// Its options about caches and request sizes, for example `vfs-cache-mode=full`. Other options may
-    /// contain secrets.
+    /// Its options for caches and request sizes, for example `vfs-cache-mode=full`. Other options may contain
+    /// secrets.
     pub options: String,
 }

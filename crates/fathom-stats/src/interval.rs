@@ -21,12 +21,12 @@ pub struct IntervalReport {
     pub start_wall_ms: u64,
     /// End by the wall clock, ms since the epoch.
     pub end_wall_ms: u64,
-    /// Start of the span used for rates, µs as above, if the interval itself is too short.
+    /// Start of the span used for rates, in the same µs, if the interval itself is too short.
     #[serde(default)]
     pub rates_since_us: Option<u64>,
-    /// The last interval of the run.
+    /// True for the last interval of the run.
     pub is_last: bool,
-    /// One entry per entry of the report's jobs, in the same order.
+    /// One entry for each entry in the report's jobs, in the same order.
     pub jobs: Vec<IntervalJob>,
 }
 
@@ -37,9 +37,9 @@ pub struct IntervalJob {
     pub name: String,
     /// Reporting group, counted from 0.
     pub group_id: u32,
-    /// Clones that do not record yet (waiting, or in their ramp). They count in no interval.
+    /// Number of clones that do not record yet (waiting, or in their ramp). They count in no interval.
     pub clones_not_recording: u32,
-    /// Clones that reset their statistics, so their total no longer includes earlier intervals.
+    /// Number of clones that reset their statistics, so their total no longer includes earlier intervals.
     pub clones_restarted: u32,
     /// Figures per direction: read, write, trim.
     pub directions: PerDirection<IntervalDirection>,
@@ -54,7 +54,7 @@ pub struct IntervalDirection {
     pub io_bytes: u64,
     /// I/Os that ended.
     pub total_ios: u64,
-    /// What its rates take in beyond that, from [`IntervalReport::rates_since_us`] on.
+    /// Amounts beyond the interval that its rates include, from [`IntervalReport::rates_since_us`] on.
     #[serde(default)]
     pub earlier: Amount,
     /// Submission latency.
@@ -253,7 +253,7 @@ mod tests {
                 prop_assert_eq!(interval.count, chunk.len() as u64);
                 if let (Some(&least), Some(&most)) = (chunk.iter().min(), chunk.iter().max()) {
                     prop_assert!(interval.least_ns <= least && most <= interval.most_ns);
-                    // At most one bin wide.
+                    // The bounds are at most one bin apart.
                     if keeps_bins && most < RANGE_END_NS {
                         prop_assert!(least - interval.least_ns <= least / 64 + 1);
                         prop_assert!(interval.most_ns - most <= most / 64 + 1);

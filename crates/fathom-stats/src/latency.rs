@@ -49,8 +49,8 @@ impl LatencyStats {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 
-    /// A percentile in ns (0 to 100), never above the largest value, as the centre of its bin may be; `None` without
-    /// values. Reports in fio's formats print the bins instead, as fio does.
+    /// A percentile in ns (0 to 100), limited to the largest value, which the centre of its bin may exceed;
+    /// `None` without values. Reports in fio's formats print the bins instead, as fio does.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         self.percentiles(&[percent]).first().copied()
     }
@@ -76,7 +76,7 @@ impl LatencyStats {
     }
 }
 
-/// A percentile, which is the centre of a bin, as far as the largest value that is known; 0 if none is.
+/// A percentile, taken from the centre of a bin but limited to the known maximum; 0 if there are no values.
 pub fn at_most(percentile_ns: u64, max_ns: u64) -> u64 {
     if max_ns == 0 { percentile_ns } else { percentile_ns.min(max_ns) }
 }

@@ -26,11 +26,11 @@ pub struct ProcessorLimit {
     pub periods: u64,
     /// Periods in which it was throttled.
     pub throttled: u64,
-    /// Throttled time, summed over the processors, µs.
+    /// Time throttled, summed over the processors, µs.
     pub throttled_us: u64,
 }
 
-/// Limits of a group on a device, bytes and I/Os per second.
+/// A group's limits on a device, in bytes and I/Os per second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "IoLimitRow", into = "IoLimitRow")]
 pub struct IoLimit {
@@ -44,7 +44,7 @@ pub struct IoLimit {
     pub used: [u64; 4],
 }
 
-/// An [`IoLimit`] with named numbers, as stored.
+/// An [`IoLimit`] with named numbers, as stored in documents.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct IoLimitRow {
@@ -133,8 +133,8 @@ impl GroupLimits {
         self
     }
 
-    /// One limit per line, numbers first, as a worker passes them to the supervisor. Lines beyond this many
-    /// bytes are dropped.
+    /// One limit per line, numbers first, in the form in which a worker passes them to the supervisor. Lines
+    /// beyond this many bytes are dropped.
     pub fn to_lines(&self, most: usize) -> String {
         let processors = self.processors.iter().map(|limit| {
             let ProcessorLimit { group, quota_us, period_us, periods, throttled, throttled_us } = limit;
@@ -232,7 +232,7 @@ mod tests {
         fn lines_say_it_all(limits in limits()) {
             let text = limits.to_lines(usize::MAX);
             prop_assert_eq!(&GroupLimits::from_lines(&text), &limits);
-            // Whole lines only.
+            // Only whole lines are kept.
             let part = limits.to_lines(text.len() / 2);
             prop_assert!(part.len() <= text.len() / 2 && part.lines().all(|line| text.lines().any(|own| own == line)));
             prop_assert_eq!(limits.clone().since(&limits).processors.iter().map(|limit| limit.throttled).sum::<u64>(), 0);

@@ -47,7 +47,7 @@ const OF_SERVERS: [(&str, &str); 41] = [
     ("fuse.vmhgfs-fuse", "its hypervisor"),
 ];
 
-/// The same for some that the kernel only reports as `fuse`, by the name of their source.
+/// Protocols of some file systems that the kernel reports only as `fuse`, by the name of their source.
 const PLAIN_FUSE: [(&str, &str); 2] = [("mountpoint-s3", "HTTP"), ("mfsmaster", "MooseFS")];
 
 /// Mount options that name the transport to the server: NFS, 9P.
@@ -64,7 +64,7 @@ pub fn transport(kind: &str, source: &str, options: &str) -> Option<String> {
     let own = OF_SERVERS.iter().find(|(name, _)| *name == kind);
     let by_source = || PLAIN_FUSE.iter().find(|(start, _)| kind == "fuse" && source.starts_with(start));
     let Some((_, name)) = own.or_else(by_source) else {
-        // davfs2 and others: the source is an address.
+        // davfs2 and others: the source is a URL.
         let (scheme, _) = source.split_once("://").filter(|_| is_in_user_space(kind))?;
         let scheme = scheme.rsplit(['#', ' ']).next()?;
         return Some(scheme.to_uppercase());

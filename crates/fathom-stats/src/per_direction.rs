@@ -41,12 +41,12 @@ impl<T> PerDirection<T> {
         Direction::ALL.into_iter().zip(&mut self.0)
     }
 
-    /// The values alone.
+    /// The values only.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
 
-    /// The values alone, mutable.
+    /// The values only, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }

@@ -23,14 +23,14 @@ use crate::verdict::VerdictReport;
 pub use crate::verification::VerificationReport;
 use serde::{Deserialize, Serialize};
 
-/// How a job replayed its log, all clones together.
+/// How a job replayed its log, over all clones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayReport {
     /// Name of the job.
     pub job: String,
     /// The logs.
     pub logs: Vec<String>,
-    /// Entries that the logs have after `replay_skip`.
+    /// Number of entries in the logs, after `replay_skip`.
     pub entries: u64,
     /// Issue time minus due time, in ns, of the entries that had a due time.
     pub lateness: LatencyStats,
@@ -41,9 +41,9 @@ pub struct ReplayReport {
 pub struct RunReport {
     /// Version that compatible readers expect, for example `fio-3.42`.
     pub version: String,
-    /// Wall clock when the report was made, milliseconds since the epoch.
+    /// Time of the report by the wall clock, milliseconds since the epoch.
     pub timestamp_ms: u64,
-    /// Options given before any job, as written, canonical names, in order.
+    /// Options given before any job, as written, under their canonical names, in order.
     pub global_options: Vec<(String, String)>,
     /// One entry per job, or per group where `group_reporting` merged it; in definition order.
     pub jobs: Vec<JobReport>,
@@ -54,10 +54,10 @@ pub struct RunReport {
     /// Traffic of network and FUSE file systems.
     #[serde(default)]
     pub mounts: Vec<MountReport>,
-    /// The devices and such file systems of each stage, if the run had several; in order.
+    /// The devices and mounts of each stage, if the run had several stages; in order.
     #[serde(default)]
     pub stages: Vec<StageReport>,
-    /// How each job was run, for choices that fathom made; in definition order.
+    /// Choices that fathom made for each job; in definition order.
     pub choices: Vec<JobChoices>,
     /// Sentences that a reader needs to interpret the figures (stuck I/Os, lost workers).
     pub notes: Vec<String>,
@@ -96,12 +96,12 @@ pub struct RunReport {
     pub hosts: Option<HostsReport>,
 }
 
-/// When the jobs of a run began and ended; monotonic ns of the machine that ran them.
+/// Start and end times of a run's jobs; monotonic ns of the machine that ran them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpan {
     /// When the first job began.
     pub first_begin_ns: u64,
-    /// Begin of the last job of the first stage.
+    /// Start of the last job of the first stage.
     pub last_begin_ns: u64,
     /// End of the first job that ended; `None` if none has.
     pub first_end_ns: Option<u64>,
@@ -119,33 +119,33 @@ pub struct JobChoices {
     /// Generator of the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub random_offsets: Option<String>,
-    /// Kernel features that the engine found and used.
+    /// Kernel features that the engine detected and used.
     pub engine_features: Vec<String>,
     /// Total ms in which its clones were runnable but had no CPU; `None` if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_wait_ms: Option<u64>,
-    /// Use of the machine's processors while the job ran.
+    /// Utilisation of the machine's processors while the job ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorShares>,
-    /// Control group limits of the job.
+    /// Control group limits that applied to the job.
     #[serde(skip_serializing_if = "GroupLimits::is_empty")]
     pub limits: GroupLimits,
-    /// Dirty page cache of its files at its end; `None` if unknown, or if the job wrote nothing through the
-    /// page cache.
+    /// Dirty bytes of its files in the page cache at its end; `None` if unknown, or if the job wrote nothing
+    /// through the page cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unwritten_bytes: Option<u64>,
 }
 
-/// Time of all processors of a machine together, ms.
+/// Times summed over all processors of a machine, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorShares {
     /// In programs.
     pub user_ms: u64,
-    /// In programs, the kernel and interrupts.
+    /// Time in programs, the kernel and interrupts.
     pub busy_ms: u64,
-    /// Stolen by the hypervisor for other machines.
+    /// Time stolen by the hypervisor for other machines.
     pub stolen_ms: u64,
-    /// Total, including idle time.
+    /// Total time, including idle time.
     pub total_ms: u64,
 }
 
@@ -156,7 +156,7 @@ pub struct JobReport {
     pub name: String,
     /// Reporting group, counted from 0.
     pub group_id: u32,
-    /// The run's stage that it belongs to, counted from 0: `stonewall` begins a new one.
+    /// The run's stage to which it belongs, counted from 0: `stonewall` begins a new one.
     #[serde(default)]
     pub stage: u32,
     /// Number of clones merged into this entry.
@@ -165,7 +165,7 @@ pub struct JobReport {
     pub pid: u32,
     /// When the job started, milliseconds of the clock that `job_start_clock_id` names (wall clock by default).
     pub job_start_ms: u64,
-    /// Why the job ended early.
+    /// The error that ended the job early.
     pub error: Option<JobError>,
     /// Estimated remaining seconds (0 in a final report).
     pub eta_seconds: u64,
@@ -183,19 +183,19 @@ pub struct JobReport {
     pub runtime_total_ms: u64,
     /// Processor time and faults.
     pub cpu: CpuReport,
-    /// I/Os issued at depth 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+    /// I/Os issued at queue depth 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
     pub depth_map: [u64; DEPTH_BUCKETS],
-    /// Submissions that carried 0, 1-4, 5-8, 9-16, 17-32, 33-64, more I/Os.
+    /// Submissions with 0, 1-4, 5-8, 9-16, 17-32, 33-64, more I/Os.
     pub submit_map: [u64; DEPTH_BUCKETS],
-    /// Reaps that returned this many.
+    /// Reaps that returned these numbers of completions.
     pub complete_map: [u64; DEPTH_BUCKETS],
     /// I/Os by completion latency; see [`DISTRIBUTION_BOUNDS_NS`].
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
-    /// Errors tolerated, when `continue_on_error` or `ignore_error` is set.
+    /// Tolerated errors, if `continue_on_error` or `ignore_error` is set.
     pub tolerated_errors: Option<ToleratedErrors>,
-    /// Depth, target and window for the `latency` line.
+    /// Queue depth, target and window for the `latency` line.
     pub latency_goal: LatencyGoal,
-    /// The job never started its own I/O, so the latency goal does not apply.
+    /// True if the job never started its own I/O, so the latency target does not apply.
     pub never_ran: bool,
     /// State of its blocks, with `block_error_percentiles`.
     #[serde(default)]
@@ -206,13 +206,13 @@ pub struct JobReport {
     /// Result of the search for a steady state, if requested.
     #[serde(default)]
     pub steady_state: Option<SteadyStateReport>,
-    /// The engine's own counters and timers, from set-up to end.
+    /// The engine's own counters and timings, from setup to end.
     #[serde(default)]
     pub engine: EngineFigures,
-    /// State of its clones when the report was made; `None` in the last one.
+    /// State of its clones when the report was made; `None` in the final report.
     #[serde(default)]
     pub moment: Option<JobMoment>,
-    /// When its clones ran, including set-up and ramp; `None` if none did.
+    /// When its clones ran, including setup and ramp; `None` if none did.
     #[serde(default)]
     pub ran: Option<WallSpan>,
     /// Display options of the figures.
@@ -229,14 +229,13 @@ pub struct JobError {
 }
 
 impl JobError {
-    /// The failed call and its error, without the file of fio's sources: `open(data): No such file or
-    /// directory`.
+    /// The failed call and its error, without the source file of fio: `open(data): No such file or directory`.
     pub fn message(&self) -> String {
         message_of_line(&self.text)
     }
 }
 
-/// The call and its error from a line in fio's form such as `fio: pid=1, err=2/file:filesetup.c,
+/// Extracts the call and its error from a line in fio's form, such as `fio: pid=1, err=2/file:filesetup.c,
 /// func=open(data), error=No such file or directory`.
 pub fn message_of_line(line: &str) -> String {
     let last = line.lines().next_back().unwrap_or(line);
@@ -251,7 +250,7 @@ pub struct DirectionReport {
     pub io_bytes: u64,
     /// I/Os issued.
     pub issued: u64,
-    /// I/Os that ended (the number in latency figures and IOPS).
+    /// Completed I/Os (the number in latency figures and IOPS).
     pub total_ios: u64,
     /// I/Os that moved less than requested.
     pub short_ios: u64,
@@ -269,11 +268,11 @@ pub struct DirectionReport {
     pub bw: SampleStats,
     /// IOPS samples.
     pub iops: SampleStats,
-    /// Latency per I/O priority: completion latency, or total latency with `lat_percentiles`. Empty when all
-    /// I/Os had the same priority.
+    /// Latency by I/O priority: completion latency, or total latency with `lat_percentiles`. Empty if all I/Os
+    /// had the same priority.
     #[serde(default)]
     pub priorities: Vec<PriorityReport>,
-    /// Accesses that the engine's cache answered, for engines that report it.
+    /// Accesses served by the engine's cache, for engines that report it.
     #[serde(default)]
     pub cache: Option<CacheReport>,
     /// Scheduled arrivals; `None` unless the loop is open.
@@ -286,7 +285,7 @@ pub struct DirectionReport {
 pub struct PriorityReport {
     /// Priority class: 0 none, 1 real time, 2 best effort, 3 idle.
     pub class: u8,
-    /// Level in the class, 0 is the highest.
+    /// Level within the class; 0 is the highest.
     pub level: u8,
     /// Hint to the device.
     pub hint: u16,
@@ -297,7 +296,7 @@ pub struct PriorityReport {
 /// Hits and misses of an engine's own cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReport {
-    /// Accesses answered by the cache.
+    /// Accesses served by the cache.
     pub hits: u64,
     /// Accesses that went to the device.
     pub misses: u64,
@@ -343,14 +342,14 @@ pub struct CpuReport {
 pub struct ToleratedErrors {
     /// Number of errors.
     pub total: u64,
-    /// errno of the first, 0 if there was none.
+    /// errno of the first error; 0 if there was none.
     pub first: i32,
 }
 
-/// The `latency_target` family and the depth in use.
+/// `latency_target` and related options, with the queue depth in use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyGoal {
-    /// Depth: `iodepth` of the job, or the one that `latency_target` found.
+    /// Queue depth: the job's `iodepth`, or the depth that `latency_target` found.
     pub depth: u32,
     /// Target in ns; 0 if not set.
     pub target_ns: u64,
@@ -380,7 +379,7 @@ pub struct ViewOptions {
     /// Omit the latency of syncs, as for a job without completion latencies.
     #[serde(default)]
     pub hides_sync_latency: bool,
-    /// What its operations are, if they move no data: `creates`, `stats`, `deletes`.
+    /// Name of its operations, if they move no data: `creates`, `stats`, `deletes`.
     #[serde(default)]
     pub operations: Option<String>,
     /// Whether the directions are shown separately, together, or both.
@@ -394,9 +393,9 @@ pub enum UnifiedReporting {
     /// Read, write and trim separately.
     #[default]
     Apart,
-    /// All directions as one.
+    /// All directions combined.
     Mixed,
-    /// The directions, then all as one.
+    /// The directions, then all combined.
     Both,
 }
 
@@ -484,7 +483,7 @@ pub struct DiskReport {
     pub merges: [u64; 2],
     /// Total time of requests in ms: read, write.
     pub ticks_ms: [u64; 2],
-    /// Weighted milliseconds in queue.
+    /// Weighted time in queue, ms.
     pub in_queue_ms: u64,
     /// Share of the time that the device was busy, percent.
     pub util_percent: f64,
@@ -507,7 +506,7 @@ impl DirectionReport {
         scale_per_second(self.io_bytes, self.runtime_ms)
     }
 
-    /// I/Os per second, exact; 0 without a run time: a rate of failures is not a rate of the device.
+    /// I/Os per second, exact; 0 without a run time, because a rate of failures is not a rate of the device.
     pub fn iops(&self) -> f64 {
         if self.runtime_ms == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms as f64 }
     }
@@ -544,7 +543,7 @@ impl DirectionReport {
         }
     }
 
-    /// True if nothing was issued, moved or ended.
+    /// True if nothing was issued, moved or completed.
     pub fn is_empty(&self) -> bool {
         self.issued == 0 && self.total_ios == 0 && self.io_bytes == 0
     }
@@ -554,7 +553,7 @@ impl JobReport {
     /// Merges another clone of the same group into this entry (`group_reporting`).
     pub fn merge(&mut self, other: &JobReport) {
         self.clones += other.clones;
-        // Like fio, show those of the last member.
+        // Like fio, keep those of the last member.
         self.options.clone_from(&other.options);
         if self.error.is_none() {
             self.error.clone_from(&other.error);
@@ -598,7 +597,7 @@ impl JobReport {
         }
     }
 
-    /// All directions as one, for `unified_rw_reporting`. They share the job's time, so the run time is the
+    /// All directions combined, for `unified_rw_reporting`. They share the job's time, so the run time is the
     /// longest of theirs.
     pub fn mixed(&self) -> DirectionReport {
         let mut mixed = DirectionReport::default();

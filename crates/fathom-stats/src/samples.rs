@@ -1,9 +1,9 @@
 //! The counters of one worker, in a fixed layout that may be in memory shared between processes.
 //!
-//! There is one writer, the worker. Readers (the supervisor) look at any moment without locks: every field is an
-//! atomic that the writer stores with `Relaxed`, which costs what a plain store costs, and nothing is ever
-//! read-modify-written atomically. A reader may see an I/O counted in one field and not yet in the next; it
-//! never sees a torn number, and all fields agree once the worker has stopped.
+//! There is one writer, the worker. Readers (the supervisor) may look at any moment without locks: every field
+//! is an atomic that the writer stores with `Relaxed`, which costs no more than a plain store, and atomic
+//! read-modify-write operations are never used. A reader may see an I/O counted in one field and not yet in the
+//! next; it never sees a torn number, and all fields agree once the worker has stopped.
 
 use crate::buckets::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use crate::direction::Direction;
@@ -18,31 +18,31 @@ pub fn bump(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
-/// The square of a latency below this (four seconds) fits in a word.
+/// The square of a latency below this (four seconds) fits in 64 bits.
 pub const SHORT_NS: u64 = 1 << 32;
 
-/// At most this many values are counted together.
+/// Maximum number of values counted together.
 pub const MOST_TOGETHER: usize = 256;
 
-/// Values below this (a quarter of a second) can be: the squares of all fit in a word.
+/// Only values below this (a quarter of a second) are counted together: the sum of their squares fits in 64 bits.
 pub const TOGETHER_NS: u64 = 1 << 28;
 
-/// Values in a vector.
+/// Number of values in a vector.
 const LANES: usize = 8;
 
-/// Bins computed together.
+/// Number of bins computed together.
 const BINS_TOGETHER: usize = 32;
 
 const _: () = assert!((TOGETHER_NS - 1).pow(2) <= u64::MAX / MOST_TOGETHER as u64);
 const _: () = assert!(MOST_TOGETHER.is_multiple_of(LANES) && BINS_TOGETHER.is_multiple_of(LANES));
 
-/// The number of values with those that fill the last vector.
+/// The number of values, rounded up to fill the last vector.
 #[inline(always)]
 pub fn padded(count: usize) -> usize {
     count.next_multiple_of(LANES).min(MOST_TOGETHER)
 }
 
-/// Sums of values that are counted together, in steps that vectors have.
+/// Sums of values that are counted together, in operations that vector units have.
 #[derive(Clone, Copy)]
 pub struct Sums {
     sum: u64,
@@ -52,7 +52,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Those of no values.
+    /// Empty sums.
     pub const NONE: Sums = Sums { sum: 0, squares: 0, min: u32::MAX, max: 0 };
 
     /// Adds a value below [`TOGETHER_NS`].
@@ -64,7 +64,7 @@ impl Sums {
         self.max = self.max.max(ns);
     }
 
-    /// Takes out a value this often; it is in it once more.
+    /// Subtracts a value this many times, because it was added as padding.
     #[inline(always)]
     pub fn take_out(&mut self, ns: u32, times: usize) {
         let ns = u64::from(ns);
@@ -82,7 +82,7 @@ pub struct LatencySamples {
     sum_of_squares_high: AtomicU64,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
-    /// Difference of the two: a single comparison shows that a value changes neither.
+    /// Difference of the two, so that a single comparison shows that a value changes neither.
     spread_ns: AtomicU64,
     beyond_range: AtomicU64,
     bins: [AtomicU64; BIN_COUNT],
@@ -98,7 +98,7 @@ impl LatencySamples {
         self.record_all_but_square(ns, with_bins);
     }
 
-    /// Counts a number of equal values, in the histogram as well.
+    /// Counts several equal values, in the histogram as well.
     pub fn record_many(&self, ns: u64, count: u64) {
         let Some(others) = count.checked_sub(1) else { return };
         self.record(ns, true);
@@ -137,7 +137,7 @@ impl LatencySamples {
         bin
     }
 
-    /// [`record_short`](LatencySamples::record_short), with the histogram or without.
+    /// [`record_short`](LatencySamples::record_short), with or without the histogram.
     #[inline(always)]
     pub fn record_short_with(&self, ns: u64, with_bins: bool) {
         if with_bins {
@@ -165,8 +165,9 @@ impl LatencySamples {
         self.record_bins_and(values, count, |_, _| {});
     }
 
-    /// The same; `look` sees each value with its bin.
-    // An iterator over two slices is a call in some builds, an index never is.
+    /// The same, with `look` called for each value with its bin. An
+    // iterator over two slices becomes a call in some builds, an
+    // index never does.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn record_bins_and(&self, values: &[u32; MOST_TOGETHER], count: usize, look: impl Fn(u32, usize)) {
@@ -187,7 +188,7 @@ impl LatencySamples {
         }
     }
 
-    /// The smallest and the largest of some values that are not counted yet.
+    /// Minimum and maximum of some values that are not counted yet.
     #[cold]
     #[inline(never)]
     fn widen_to(&self, least: u64, most: u64) {
@@ -218,7 +219,7 @@ impl LatencySamples {
         }
     }
 
-    /// A new smallest or largest value.
+    /// Records a new minimum or maximum.
     #[cold]
     #[inline(never)]
     fn widen(&self, ns: u64) {
@@ -257,8 +258,8 @@ impl LatencySamples {
         self.used_bins().map(|(_, count)| count).sum::<u64>() + self.beyond_range.load(Relaxed)
     }
 
-    /// The bins from the smallest value to the largest, with their indices. All others are empty; they are
-    /// not read, because shared memory is allocated on first access.
+    /// The bins from the smallest value to the largest, with their indices. All others are empty and are not
+    /// read, because shared memory is allocated on first access.
     fn used_bins(&self) -> impl Iterator<Item = (usize, u64)> {
         let (min, max) = (bin_of(self.min_ns.load(Relaxed)), bin_of(self.max_ns.load(Relaxed)));
         let end = if self.count() == 0 { 0 } else { max.map_or(BIN_COUNT, |bin| bin + 1) };
@@ -327,7 +328,7 @@ impl LatencySamples {
 /// Counters of one direction.
 #[repr(C, align(64))]
 pub struct DirectionSamples {
-    /// Bytes moved by ended I/Os.
+    /// Bytes moved by completed I/Os.
     pub bytes: AtomicU64,
     /// I/Os submitted to the engine.
     pub issued: AtomicU64,
@@ -348,7 +349,7 @@ pub struct DirectionSamples {
 /// All statistics of one worker. All-zero memory is a valid value.
 #[repr(C, align(128))]
 pub struct WorkerSamples {
-    /// Number of resets (end of a ramp), so that a reader of differences notices.
+    /// Number of resets (end of a ramp), so that readers of differences notice.
     pub epoch: AtomicU64,
     /// Errors that `continue_on_error` tolerated.
     pub tolerated_errors: AtomicU64,
@@ -364,7 +365,7 @@ pub struct WorkerSamples {
     pub submit_map: [AtomicU64; DEPTH_BUCKETS],
     /// Number of I/Os per reap.
     pub complete_map: [AtomicU64; DEPTH_BUCKETS],
-    /// Corrections to the latency distribution of the report, beyond what the histograms give: see
+    /// Corrections to the report's latency distribution, beyond what the histograms yield: see
     /// [`distribution`](WorkerSamples::distribution).
     beside_histograms: [AtomicU64; DISTRIBUTION_BUCKETS],
     /// Counters per direction.
@@ -379,7 +380,7 @@ const LAT_IS_CLAT: u64 = 1;
 const LAT_IS_CLAT_WITHOUT_BINS: u64 = 2;
 
 impl DirectionSamples {
-    /// True until an I/O has been submitted or has ended: before that there are no latencies.
+    /// True once an I/O has been submitted or has completed: before that there are no latencies.
     pub fn is_unused(&self) -> bool {
         [&self.bytes, &self.issued, &self.completed].iter().all(|counter| counter.load(Relaxed) == 0)
     }
@@ -402,7 +403,7 @@ impl WorkerSamples {
         }
     }
 
-    /// Resets all statistics (start of a run, end of a ramp), except errors, which count in a ramp too.
+    /// Resets all statistics (start of a run, end of a ramp) except errors, which count during a ramp as well.
     pub fn reset(&self) {
         for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
             map.iter().for_each(|counter| counter.store(0, Relaxed));
@@ -428,7 +429,7 @@ impl WorkerSamples {
     }
 
     /// Distribution of completion latency over the bounds of the report. It is derived from the histograms,
-    /// except for latencies that are in none, and bins that contain a bound: their values beyond it were
+    /// except for latencies outside of them, and for bins that contain a bound: values beyond the bound were
     /// moved to the next bucket.
     pub fn distribution(&self) -> [u64; DISTRIBUTION_BUCKETS] {
         let mut buckets = self.beside_histograms.each_ref().map(|counter| counter.load(Relaxed));
@@ -439,7 +440,7 @@ impl WorkerSamples {
             }
             add(DISTRIBUTION_BUCKETS - 1, direction.clat.beyond_range.load(Relaxed));
         }
-        // At the end of a ramp a reader may see a value moved out of a bin that has been emptied since.
+        // At the end of a ramp, a reader may see a value moved out of a bin that has been cleared since.
         buckets.map(|count| count.cast_signed().max(0).cast_unsigned())
     }
 
@@ -460,7 +461,7 @@ impl WorkerSamples {
         }
     }
 
-    /// The same for the first `count` of several, each below [`TOGETHER_NS`], with these sums.
+    /// The same for the first `count` of several latencies, each below [`TOGETHER_NS`], with these sums.
     #[inline(always)]
     pub fn record_clats(
         &self,
@@ -661,7 +662,7 @@ mod tests {
             let clats = |samples: &WorkerSamples| samples.directions[Direction::Read].clat.snapshot();
             for samples in [&single, &together] {
                 let counters = &samples.directions[Direction::Read];
-                // Otherwise it is taken for unused.
+                // Otherwise the function counts as unused.
                 bump(&counters.completed, 1);
                 for &ns in &before {
                     counters.lat.record(ns, with_bins);
@@ -718,7 +719,7 @@ mod tests {
         }
     }
 
-    /// Latencies around bounds, short ones, and any.
+    /// Latencies around bounds, short ones, and arbitrary ones.
     fn latency() -> impl Strategy<Value = u64> {
         let around = (prop::sample::select(&DISTRIBUTION_BOUNDS_NS[..]), 0u64..3)
             .prop_map(|(bound, more)| bound + more - 1);

@@ -23,8 +23,8 @@ impl SampleStats {
         self.min = if self.samples == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.samples += 1;
-        // Welford's update: the mean moves by a share of the distance, which avoids cancellation of large
-        // sums.
+        // Welford's update: the mean moves by a fraction of the distance, which avoids cancellation between
+        // large sums.
         let distance = value as f64 - self.mean;
         self.mean += distance / self.samples as f64;
         self.squared_distances += distance * (value as f64 - self.mean);

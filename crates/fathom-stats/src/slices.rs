@@ -1,4 +1,5 @@
-//! Slow reads by slices of time: the criterion of the `act` profile, whether a device keeps its latency over hours.
+//! Slow reads in slices of time: the criterion of the `act` profile, which asks whether a device keeps its
+//! latency over hours.
 
 use crate::histogram::{Histogram, value_of};
 use serde::{Deserialize, Serialize};
@@ -6,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// Latency limits for reads, in ns, and the share of reads in percent that may exceed them in a slice.
 pub const LIMITS: [(u64, f64); 3] = [(1_000_000, 5.0), (8_000_000, 1.0), (64_000_000, 0.1)];
 
-/// Reads of one slice of time.
+/// Reads in one slice of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// All reads.
     pub reads: u64,
-    /// Those that took longer than each of [`LIMITS`]; exact to the histogram's bin (0.8 %) that holds the limit.
+    /// Number that took longer than each of [`LIMITS`]; exact to the histogram bin (0.8 %) that contains the limit.
     pub above: [u64; LIMITS.len()],
 }
 
@@ -58,11 +59,11 @@ impl Slice {
 /// The slices of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceReport {
-    /// In the order of time.
+    /// In order of time.
     pub slices: Vec<Slice>,
     /// A job failed.
     pub has_failed_jobs: bool,
-    /// The run was ended early, so later slices are missing.
+    /// True if the run ended early, so that later slices are missing.
     pub is_interrupted: bool,
 }
 
@@ -77,7 +78,7 @@ impl SliceReport {
 mod tests {
     use super::*;
 
-    /// A slice of reads with these latencies in microseconds and how often each comes.
+    /// A slice of reads with these latencies in microseconds, and how often each occurs.
     fn slice(latencies: &[(u64, u64)]) -> Slice {
         let mut histogram = Histogram::default();
         for (latency, count) in latencies {

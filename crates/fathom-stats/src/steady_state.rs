@@ -19,9 +19,9 @@ pub struct Sample {
 pub struct Criterion {
     /// The metric.
     pub metric: SteadyStateMetric,
-    /// Judges the slope of a line through the samples instead of their largest deviation from the mean.
+    /// True to judge the slope of a line through the samples instead of their largest deviation from the mean.
     pub slope: bool,
-    /// The limit is a percentage of the mean.
+    /// True if the limit is a percentage of the mean.
     pub percent: bool,
     /// The limit, in percent or in I/Os per second, bytes per second or ns (for a slope, per sample).
     pub limit: f64,
@@ -36,7 +36,7 @@ pub struct Judgement {
     pub slope: f64,
     /// The judged value, in percent of the mean if the limit is.
     pub criterion: f64,
-    /// It is below the limit.
+    /// True if it is below the limit.
     pub attained: bool,
 }
 
@@ -66,7 +66,7 @@ impl Window {
         self.samples.clear();
     }
 
-    /// One figure of every sample, oldest first; empty places are 0.
+    /// One figure of every sample, oldest first; missing samples are 0.
     pub fn figures(&self, figure: impl Fn(&Sample) -> u64) -> Vec<u64> {
         let missing = std::iter::repeat_n(0, self.length - self.samples.len());
         self.samples.iter().map(figure).chain(missing).collect()
@@ -141,15 +141,15 @@ pub enum SteadyStateMetric {
 pub struct SteadyStateReport {
     /// The metric.
     pub metric: SteadyStateMetric,
-    /// The slope of a line through the window is judged instead of the largest deviation from its mean.
+    /// True if the slope of a line through the window is judged instead of the largest deviation from its mean.
     pub slope_mode: bool,
-    /// The limit is a share of the mean.
+    /// True if the limit is a share of the mean.
     pub percent: bool,
     /// The limit.
     pub limit: f64,
     /// Length of the window in seconds.
     pub duration_seconds: u64,
-    /// The limit was met.
+    /// True if the limit was met.
     pub attained: bool,
     /// The value compared with the limit.
     pub criterion: f64,
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn figures_of_recorded_runs() {
-        // Samples and outcomes as an installed fio reported them.
+        // Samples and outcomes reported by an installed fio.
         let deviation = judged(&[1000, 1001, 1000, 1001], false, true, 5.0);
         assert_eq!(format!("{:.6}", deviation.criterion), "0.049975");
         assert_eq!((deviation.max_deviation, deviation.slope, deviation.attained), (0.5, 0.0, true));

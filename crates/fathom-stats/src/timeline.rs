@@ -19,7 +19,7 @@ pub const COARSE_BINS: usize = BIN_COUNT / BINS_MERGED;
 pub struct Timeline {
     /// Length of a point in ms.
     pub interval_ms: u64,
-    /// One entry per entry of the report's jobs, or a single one for all if there are many.
+    /// One entry for each entry in the report's jobs, or a single one for all if there are many.
     pub entries: Vec<TimelineEntry>,
 }
 
@@ -102,7 +102,7 @@ impl TimelineFigures {
 }
 
 impl Timeline {
-    /// Appends a point that ends now: the figures of each entry, in their order.
+    /// Appends a point that ends now: the figures of each entry, in order.
     pub fn push(&mut self, end_ms: u64, figures: Vec<PerDirection<TimelineFigures>>) {
         for (entry, directions) in self.entries.iter_mut().zip(figures) {
             entry.points.push(TimelinePoint { end_ms, directions });

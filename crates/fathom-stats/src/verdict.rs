@@ -1,5 +1,5 @@
-//! The verdict on a result: reasons not to rely on its figures. This is the data that reports carry; the checks and what they
-//! compare are defined elsewhere.
+//! The verdict on a result: reasons not to rely on its figures. This is the data that reports carry; the checks
+//! are defined elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing, but the figures hold.
+    /// Worth knowing, but the figures are valid.
     #[default]
     Note,
     /// The figures may be misleading.
@@ -17,7 +17,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// All of them, the most severe first.
+    /// All severities, the most severe first.
     pub const ALL: [Severity; 3] = [Severity::Wrong, Severity::Doubtful, Severity::Note];
 
     /// `wrong`, `doubtful` or `note`.
@@ -44,7 +44,7 @@ pub struct Finding {
     pub direction: Option<String>,
     /// The hosts with this finding, in a multi-host run.
     pub hosts: Vec<String>,
-    /// Number of clones, directions and hosts affected; the sentence is that of the worst one.
+    /// Number of clones, directions and hosts affected; the sentence describes the worst one.
     pub entries: u32,
     /// The finding as a sentence with its figures, to follow a colon.
     pub text: String,
@@ -52,7 +52,7 @@ pub struct Finding {
     pub advice: String,
     /// The figures by name. The suffix of the name gives the unit: bytes, ms or percent.
     pub evidence: Vec<(String, f64)>,
-    /// How bad it is; only findings with the same code are comparable.
+    /// How bad it is; comparable only between findings with the same code.
     pub weight: f64,
 }
 
@@ -60,7 +60,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerdictReport {
-    /// In the order of their severity.
+    /// In order of severity.
     pub findings: Vec<Finding>,
     /// Codes of checks that were impossible, because the result lacks their data.
     pub not_checked: Vec<String>,
@@ -72,7 +72,7 @@ impl VerdictReport {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
-    /// Nothing is wrong. It may still be doubtful.
+    /// Nothing is wrong, but some figures may be doubtful.
     pub fn is_sound(&self) -> bool {
         self.worst() < Some(Severity::Wrong)
     }
@@ -96,7 +96,7 @@ impl VerdictReport {
         }
     }
 
-    /// Adds a finding. Findings of one check with the same severity and job are merged, with the sentence of
+    /// Adds a finding. Findings of one check with the same severity and job are merged, keeping the sentence of
     /// the worst.
     pub fn add(&mut self, new: Finding) {
         let is_same =

@@ -29,11 +29,10 @@ pub struct VerificationReport {
     /// The job prevents the cache from being dropped (`invalidate=0`).
     #[serde(default)]
     pub keeps_cache: bool,
-    /// Other workers may have written the same blocks: a block only had to be intact, whichever worker wrote
-    /// it.
+    /// Other workers may have written the same blocks, so a block only had to be intact, whichever worker wrote it.
     #[serde(default)]
     pub shares_blocks: bool,
-    /// The job does not know which run wrote the data: two runs with the same data cannot be distinguished.
+    /// The job does not know which run wrote the data: two runs with the same data cannot be told apart.
     #[serde(default)]
     pub takes_any_run: bool,
 }
@@ -44,7 +43,7 @@ impl VerificationReport {
         self.miscompares.values().sum()
     }
 
-    /// A note on blocks that were not checked; `None` if all were.
+    /// A note about blocks that were not checked; `None` if all were.
     pub fn note_of_unchecked(&self) -> Option<String> {
         let (job, checked) = (&self.job, self.checked_reads);
         match self.unchecked_blocks {
@@ -60,7 +59,7 @@ impl VerificationReport {
         }
     }
 
-    /// A note on data that was checked in memory; `None` if none was.
+    /// A note about data that was checked in memory; `None` if there was none.
     pub fn note_of_memory(&self) -> Option<String> {
         let (job, all) = (&self.job, self.checked_bytes);
         let memory = self.from_memory_bytes.min(all);

@@ -1,4 +1,4 @@
-//! The statistics compared with those of SciPy and NumPy, which `scripts/set-up.sh` installs for the tests.
+//! Compares the statistics with those of SciPy and NumPy, which `scripts/set-up.sh` installs for the tests.
 
 use fathom_stats::inference::{difference, effect, median, ranks};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Figures as runs gave them: without and with equal ones, few and many, close together and far apart.
+/// Figures like those of runs: without and with ties, few and many, close together and far apart.
 const RECORDED: [(&str, &[f64], &[f64]); 6] = [
     ("three runs", &[14301.2, 14288.9, 14410.5], &[169488.69, 169391.59, 170012.4]),
     ("close", &[577.4, 576.1, 572.9, 580.3, 569.8], &[579.2, 571.3, 583.6, 576.9, 581.0, 574.4]),
@@ -22,7 +22,7 @@ const RECORDED: [(&str, &[f64], &[f64]); 6] = [
 
 const SCRIPT: &str = include_str!("scipy/figures.py");
 
-/// What SciPy makes of the recorded figures: an object per pair.
+/// SciPy's results for the recorded figures: one object per pair.
 fn figures_of_scipy(python: &PathBuf) -> Vec<Value> {
     let mut child = Command::new(python)
         .args(["-c", SCRIPT])

@@ -13,7 +13,7 @@ const BLKFLSBUF: libc::c_ulong = 0x1261;
 const BLKSSZGET: libc::c_ulong = 0x1268;
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
-/// How long a discard waits for another program's claim before it fails: half a second in total.
+/// Maximum time for which a discard waits for another program's claim before it fails: half a second in total.
 const CLAIM_TRIES: u32 = 500;
 const CLAIM_PAUSE: Duration = Duration::from_millis(1);
 
@@ -55,8 +55,8 @@ pub fn reread_partitions(fd: RawFd) -> Result<(), Errno> {
     check(i64::from(result)).map(|_| ())
 }
 
-/// Discards a range of a block device. The kernel claims the device for it, which fails with EBUSY while a
-/// program that checks whether the device is in use has it open with O_EXCL. That is brief, so the call is
+/// Discards a range of a block device. The kernel claims the device for that, which fails with EBUSY while
+/// another program has it open with O_EXCL to check whether it is in use. That is brief, so the call is
 /// retried.
 pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     let range = [offset, length];
@@ -82,11 +82,11 @@ pub fn device_path(major: u32, minor: u32) -> Option<PathBuf> {
 /// Integrity profile of a block device: the metadata of its blocks, and their protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integrity {
-    /// Bytes of data per piece of metadata.
+    /// Bytes of data per metadata tuple.
     pub interval: u32,
-    /// Bytes of a piece of metadata.
+    /// Bytes of a metadata tuple.
     pub metadata: u32,
-    /// Offset of the protection information in it.
+    /// Offset of the protection information within the tuple.
     pub offset: u32,
     /// The checksum.
     pub guard: GuardKind,

@@ -1,5 +1,6 @@
-//! The clock of the run loop: the processor's time stamp counter if the kernel itself uses it, `clock_gettime` otherwise.
-//! Inside a worker all times are *ticks* of this clock; they are converted to nanoseconds when a latency is recorded.
+//! The clock of the run loop: the processor's time stamp counter if the kernel itself uses it, `clock_gettime`
+//! otherwise. Inside a worker, all times are *ticks* of this clock, which are converted to nanoseconds when a
+//! latency is recorded.
 
 use crate::futex;
 pub use crate::span::timespec;
@@ -41,12 +42,12 @@ impl VirtualTime {
         VirtualTime(Box::leak(Box::new(AtomicU64::new(ns))))
     }
 
-    /// The nanosecond, without advancing.
+    /// The current nanosecond, without advancing.
     pub fn ns(self) -> u64 {
         self.0.load(Relaxed)
     }
 
-    /// Advances to a nanosecond, never back.
+    /// Advances to a nanosecond, never backwards.
     pub fn advance_to(self, ns: u64) {
         self.0.fetch_max(ns, Relaxed);
     }
@@ -67,17 +68,17 @@ pub struct Clock {
     to_ns: Ratio,
 }
 
-/// Length of a tick, for spans that are shorter than four seconds.
+/// Length of a tick, for spans shorter than four seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShortScale {
     /// A nanosecond.
     One,
-    /// Less: this fraction of 2^32.
+    /// Subtracted: this fraction of 2^32.
     Below(u32),
 }
 
 impl ShortScale {
-    /// The nanoseconds of a span, as [`Clock::span_ns`] gives them.
+    /// Converts a span to nanoseconds, as [`Clock::span_ns`] does.
     #[inline(always)]
     pub fn span_ns(self, ticks: u32) -> u32 {
         match self {
@@ -87,7 +88,7 @@ impl ShortScale {
     }
 }
 
-/// The same instant by two clocks.
+/// The same instant on two clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// By a [`Clock`].
@@ -107,7 +108,7 @@ impl Clock {
         Moment { ticks, ns }
     }
 
-    /// Monotonic nanoseconds at this tick, relative to an instant that may be before or after it.
+    /// Monotonic nanoseconds at this tick, relative to a reference instant that may be before or after it.
     #[inline]
     pub fn ns_at(&self, tick: u64, from: Moment) -> u64 {
         match tick.checked_sub(from.ticks) {
@@ -116,8 +117,8 @@ impl Clock {
         }
     }
 
-    /// The current tick, read after everything before it has completed: comparable with that of another
-    /// processor.
+    /// The current tick, read after all earlier instructions have completed, so that it is comparable with that
+    /// of another processor.
     pub fn ordered_ticks(&self) -> u64 {
         wait_for_earlier();
         self.ticks()
@@ -151,7 +152,7 @@ impl Clock {
     /// Busy-waits until a tick.
     pub fn spin_until(&self, tick: u64) {
         match self.source {
-            // Nothing else advances this clock.
+            // This clock advances only here.
             Source::Virtual(time) => time.pass(Duration::from_nanos(tick.saturating_sub(time.look()))),
             _ => {
                 while self.ticks() < tick {
@@ -177,13 +178,13 @@ impl Clock {
         }
     }
 
-    /// A span of ticks in nanoseconds. Spans up to 500 years are exact within the calibration.
+    /// Converts a span of ticks to nanoseconds. Spans up to 500 years are exact within the calibration.
     #[inline(always)]
     pub fn span_ns(&self, ticks: u64) -> u64 {
         self.to_ns.apply(ticks)
     }
 
-    /// How to do the same in steps that vectors have, if a tick is no longer than a nanosecond.
+    /// How to do the same with vector operations, if a tick is no longer than a nanosecond.
     pub fn short_scale(&self) -> Option<ShortScale> {
         match self.to_ns.scaled {
             scaled @ ..0x1_0000_0000 => Some(ShortScale::Below(scaled as u32)),
@@ -192,12 +193,12 @@ impl Clock {
         }
     }
 
-    /// A span of nanoseconds in ticks.
+    /// Converts nanoseconds to ticks.
     pub fn ticks_of_ns(&self, ns: u64) -> u64 {
         self.to_ns.invert(ns)
     }
 
-    /// A duration in ticks.
+    /// Converts a duration to ticks.
     pub fn ticks_of(&self, duration: Duration) -> u64 {
         self.ticks_of_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -217,7 +218,7 @@ impl Clock {
         Clock { source: Source::TimeOfDay, to_ns: Ratio::ONE }
     }
 
-    /// A clock of a virtual time.
+    /// A clock that shows a virtual time.
     pub fn of_virtual_time(time: VirtualTime) -> Clock {
         Clock { source: Source::Virtual(time), to_ns: Ratio::ONE }
     }
@@ -230,8 +231,8 @@ pub struct Calibration {
     trusted: bool,
 }
 
-/// Shortest span over which the counter is compared with the monotonic clock. An error of 50 ns in reading
-/// either clock then is 25 parts per million at most.
+/// Minimum span over which the counter is compared with the monotonic clock. An error of 50 ns in reading
+/// either clock then amounts to at most 25 parts per million.
 const CALIBRATION_NS: u64 = 2_000_000;
 
 impl Calibration {
@@ -261,7 +262,7 @@ impl Calibration {
     }
 }
 
-/// Readings of two clocks this close together need no retry.
+/// Two readings this close together need no retry.
 const CLOSE_NS: u64 = 500;
 
 /// Reads two clocks as close together as possible: the best of a few tries, or the first within `close`, so
@@ -354,7 +355,7 @@ pub fn sleep_until(moment_ns: u64) {
     {}
 }
 
-/// Any system clock by its number, in nanoseconds; `None` if the kernel does not support it.
+/// A system clock by its ID, in nanoseconds; `None` if the kernel does not support it.
 pub(crate) fn clock_ns(clock: i32) -> Option<u64> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec for the whole call.
@@ -424,7 +425,7 @@ mod tests {
         let (ticks_span, ns_span) = (clock.span_ns(end.ticks - begin.ticks), end.ns - begin.ns);
         assert!(clock.ns_at(end.ticks, begin).abs_diff(end.ns) < ns_span / 100 + 200_000);
         assert!(clock.ns_at(begin.ticks, end).abs_diff(begin.ns) < ns_span / 100 + 200_000);
-        // Not a timing assertion: both clocks measured the same sleep, however long it took.
+        // This is not a timed assertion: both clocks measure the same sleep, however long it takes.
         assert!(ticks_span.abs_diff(ns_span) < ns_span / 100 + 200_000, "{ticks_span} against {ns_span}");
     }
 

@@ -1,4 +1,4 @@
-//! A child program next to a worker, with its whole process group.
+//! A child program that runs alongside a worker, with its whole process group.
 
 use crate::errno::{Errno, check};
 use crate::{process, signal};
@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often the end of a program is polled if the kernel cannot notify.
+/// Poll interval for the end of a program if the kernel cannot notify.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A running program. It is killed on drop.
@@ -35,7 +35,7 @@ impl Companion {
                     signal::restore_default(changed);
                 }
                 let _ = process::die_with_parent();
-                // A parent that ended before prctl sends no signal.
+                // If the parent ended before prctl, no signal is sent.
                 match libc::getppid() as u32 == parent {
                     true => Ok(()),
                     false => Err(std::io::Error::from_raw_os_error(libc::ECHILD)),
@@ -52,8 +52,7 @@ impl Companion {
         let limit = Instant::now() + span;
         loop {
             if self.status.is_none() && process::has_ended(self.child.id()) {
-                // Its descendants may still run in its group, whose number is not reused before the program
-                // is reaped.
+                // Its descendants may still run in its group, whose ID is not reused before the program is reaped.
                 process::kill_group(self.child.id(), libc::SIGKILL);
                 self.status = self.child.wait().ok();
             }
@@ -68,8 +67,8 @@ impl Companion {
         }
     }
 
-    /// Asks its process group to end, and kills the rest after this time. True if the program itself had to
-    /// be killed.
+    /// Asks its process group to end, and kills the rest after this time. True if the program itself had to be
+    /// killed.
     pub fn end(&mut self, grace: Duration) -> bool {
         if self.status.is_some() || self.wait(Duration::ZERO).is_some() {
             return false;

@@ -1,5 +1,6 @@
-//! User and group of the calling thread. The C library would change all threads of a process. Each clone of a job has its own
-//! user, even if clones are threads, so the system calls are made directly: the kernel keeps credentials per thread.
+//! User and group of the calling thread. The C library's functions change all threads of a process, but each
+//! clone of a job has its own user even if clones are threads. So the system calls are made directly: the
+//! kernel keeps credentials per thread.
 
 use crate::errno::{Errno, check};
 

@@ -32,7 +32,7 @@ struct Header {
 /// A part of a mapped device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// First sector of 512 bytes, and how many.
+    /// First 512-byte sector, and number of sectors.
     pub start: u64,
     /// Sectors.
     pub length: u64,
@@ -42,12 +42,12 @@ pub struct Target {
     pub parameters: String,
 }
 
-/// The table of the mapped device of this number.
+/// The table of the mapped device with this number.
 pub fn table(device: u64) -> Result<Vec<Target>, Errno> {
     let control = file::open(Path::new("/dev/mapper/control"), libc::O_RDWR, 0)?;
     let mut size = 64 << 10;
     loop {
-        // Of 64 bits each, so that the structure at its start is aligned.
+        // 64-bit words, so that the structure at the start is aligned.
         let mut memory = vec![0u64; size / 8];
         let header = Header {
             version: [4, 0, 0],
@@ -79,8 +79,8 @@ pub fn table(device: u64) -> Result<Vec<Target>, Errno> {
     }
 }
 
-/// Parses the kernel's answer: a `struct dm_target_spec`, a text, and so on. Each contains the offset of the
-/// next from the first.
+/// Parses the kernel's response: a `struct dm_target_spec`, a text, and so on. Each contains the offset of the
+/// next one from the start.
 fn targets(bytes: &[u8], count: usize) -> Vec<Target> {
     const SPEC: usize = 40;
     let mut found = Vec::new();

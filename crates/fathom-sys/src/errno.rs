@@ -29,7 +29,7 @@ impl Errno {
         self.0 <= libc::EHWPOISON
     }
 
-    /// True if something else uses it.
+    /// True if something else uses the target.
     pub fn is_busy(self) -> bool {
         self.0 == libc::EBUSY
     }
@@ -66,7 +66,7 @@ impl From<Errno> for io::Error {
     }
 }
 
-/// Turns the `-1` convention of the C library into a result.
+/// Converts the C library's `-1` convention to a result.
 pub(crate) fn check(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno::last()) } else { Ok(result) }
 }

@@ -3,7 +3,8 @@
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
 
-/// `struct move_extent` of the kernel's fs/ext4/ext4.h; all numbers but the descriptor are blocks of the file system.
+/// `struct move_extent` of the kernel's fs/ext4/ext4.h; all numbers except the descriptor are in file system
+/// blocks.
 #[repr(C)]
 struct MoveExtent {
     reserved: u32,

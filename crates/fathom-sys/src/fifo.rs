@@ -1,6 +1,6 @@
-//! Writes to outputs that may have no reader, or a reader that has stopped: named pipes, pipes, terminals. The kernel blocks
-//! the writer until something reads, and a program that takes its signals from a queue does not see them meanwhile. These
-//! functions never block longer than the poll interval for an interrupt.
+//! Writes to outputs that may have no reader, or a stopped one: named pipes, pipes, terminals. The kernel
+//! blocks the writer until something reads, and a program that takes its signals from a queue does not see them
+//! meanwhile. These functions never block for longer than one poll interval.
 
 use crate::Errno;
 use std::fs::{File, OpenOptions};

@@ -31,7 +31,7 @@ pub fn raise_open_file_limit(wanted: u64) {
 pub fn close(descriptor: OwnedFd) -> Result<(), Errno> {
     // SAFETY: the descriptor was owned, and is closed by this call, whatever it returns.
     match check(i64::from(unsafe { libc::close(descriptor.into_raw_fd()) })) {
-        // Linux has closed it anyway.
+        // Linux has closed the descriptor in any case.
         Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
         Err(errno) => Err(errno),
     }

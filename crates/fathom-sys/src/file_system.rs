@@ -73,7 +73,7 @@ pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
     attributes.map(|bits| bits & DAX != 0).map_err(|_| Errno(libc::EIO))
 }
 
-/// The file system's magic number. C libraries differ in its type, and in that of the constants.
+/// The file system's magic number. C libraries differ in its type, and in the type of the constants.
 fn kind_of(file: RawFd) -> Result<i128, Errno> {
     let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: the kernel fills the structure, of which all zero is a valid value, too.
@@ -84,9 +84,8 @@ fn kind_of(file: RawFd) -> Result<i128, Errno> {
     Ok(i128::from(found.f_type))
 }
 
-/// An empty unnamed file in `directory`, open for reading and writing. It disappears when the last process
-/// that has it open ends, however that ends. If the file system does not support unnamed files, it has a name
-/// briefly.
+/// An empty unnamed file in `directory`, open for reading and writing. It disappears when the last process that
+/// has it open ends, however it ends. If the file system does not support unnamed files, it has a name briefly.
 pub fn unnamed_file(directory: &Path) -> io::Result<File> {
     let opened = new_file().custom_flags(libc::O_TMPFILE).open(directory);
     match opened.as_ref().err().and_then(io::Error::raw_os_error) {
@@ -115,7 +114,7 @@ fn new_file() -> OpenOptions {
 pub struct PassingFile {
     /// Open for reading and writing.
     pub file: File,
-    /// Its name, if it needs one.
+    /// Its name, if the file system requires one.
     name: Option<PathBuf>,
 }
 
@@ -145,7 +144,7 @@ impl PassingFile {
         }
     }
 
-    /// True if it can be reopened without the page cache.
+    /// True if the file can be reopened without the page cache.
     pub fn allows_direct(&self) -> bool {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(self.path()).is_ok()
     }
@@ -154,7 +153,7 @@ impl PassingFile {
 impl Drop for PassingFile {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // It may have been removed already.
+            // The file may have been removed already.
             let _ = std::fs::remove_file(name);
         }
     }

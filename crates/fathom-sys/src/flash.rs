@@ -15,7 +15,7 @@ pub struct Geometry {
     pub size: u64,
     /// Bytes of an erase block.
     pub erase_size: u64,
-    /// Writes begin and end at multiples of this many bytes.
+    /// Writes start and end at multiples of this many bytes.
     pub write_size: u64,
 }
 

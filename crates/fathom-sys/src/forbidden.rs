@@ -13,10 +13,10 @@ pub fn advice(errno: Errno, calls: &str) -> Option<String> {
     })
 }
 
-/// System calls with which the library of the HTTP engines and servers waits for events.
+/// System calls that the async runtime of HTTP engines and servers uses to wait for events.
 pub const OF_EVENT_LOOPS: &str = "epoll_create1, epoll_ctl, epoll_wait or eventfd2";
 
-/// An error of calls that may be forbidden, with advice.
+/// An error of system calls that may be forbidden, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The system error.
@@ -25,7 +25,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// An error of these calls.
+    /// An error of these system calls.
     pub const fn new(errno: Errno, calls: &'static str) -> Refused {
         Refused { errno, calls }
     }

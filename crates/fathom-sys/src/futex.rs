@@ -4,7 +4,7 @@ use crate::span::timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Sleeps while `word` holds `value`, at most `timeout`. May return early without reason; call it in a loop.
+/// Sleeps while `word` holds `value`, at most `timeout`. May return early for no reason; call it in a loop.
 pub fn wait_while(word: &AtomicU32, value: u32, timeout: Option<Duration>) {
     let time = timeout.map(timespec);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
@@ -13,7 +13,7 @@ pub fn wait_while(word: &AtomicU32, value: u32, timeout: Option<Duration>) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, time) };
 }
 
-/// Stores a value and wakes all waiters of the word.
+/// Stores a value and wakes all threads waiting on the word.
 pub fn set_and_wake(word: &AtomicU32, value: u32) {
     word.store(value, Ordering::Release);
     // SAFETY: the word lives through the call.

@@ -1,5 +1,6 @@
-//! All raw system calls and pointer arithmetic, except for the engines' own rings. Small, safe wrappers: each returns an
-//! [`Errno`] or plain data, never prints, and knows nothing of jobs. Optional kernel features are probed where they are used.
+//! All raw system calls and pointer arithmetic, except for the engines' own rings. They are small, safe
+//! wrappers: each returns an [`Errno`] or plain data, never prints, and knows nothing about jobs. Optional
+//! kernel features are probed where they are used.
 
 pub mod affinity;
 pub mod block_device;

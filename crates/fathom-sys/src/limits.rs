@@ -21,7 +21,7 @@ pub enum Resource {
 pub struct Limit {
     /// The current limit.
     pub soft: Option<u64>,
-    /// Its maximum without privileges.
+    /// Its maximum for unprivileged users.
     pub hard: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl Limit {
     }
 }
 
-/// The tightest limit of a kind among this process's control group and its ancestors.
+/// The tightest limit of one kind among this process's control group and its ancestors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupLimit {
     /// The group with the limit, as a path below the root of the hierarchy.
@@ -135,7 +135,7 @@ pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
     memberships.lines().filter_map(of_line).collect()
 }
 
-/// The lines containing this text. One search through all of them is cheaper than one in each.
+/// The lines that contain this text. One search over the whole text is cheaper than one per line.
 fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a str> {
     text.match_indices(wanted).map(|(place, _)| {
         let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
@@ -145,8 +145,7 @@ fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a st
 
 /// A mounted control group hierarchy.
 struct Hierarchy<'a> {
-    /// Options of its mount, including its controllers; `None` for version 2, which has all the other
-    /// controllers.
+    /// Options of its mount, including its controllers; `None` for version 2, which has all other controllers.
     options: Option<&'a str>,
     mounted: &'a str,
     /// The group at the root of the mount.

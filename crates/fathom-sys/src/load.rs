@@ -3,18 +3,18 @@
 /// Processor time of the whole machine since boot, summed over all processors, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// In programs, including virtual machines on this host.
+    /// Time in programs, including virtual machines on this host.
     pub user_ms: u64,
-    /// In programs, the kernel and interrupts.
+    /// Time in programs, the kernel and interrupts.
     pub busy_ms: u64,
-    /// Stolen by the hypervisor for other machines.
+    /// Time stolen by the hypervisor for other machines.
     pub stolen_ms: u64,
-    /// Total, including idle time.
+    /// Total time, including idle time.
     pub total_ms: u64,
 }
 
 impl ProcessorTime {
-    /// Since boot, from `/proc/stat`; `None` if unavailable.
+    /// Reads them from `/proc/stat`, since boot; `None` if unavailable.
     pub fn now() -> Option<ProcessorTime> {
         // SAFETY: sysconf only reads a constant.
         let ticks_per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?.max(1);
@@ -81,7 +81,7 @@ mod tests {
     fn work_is_seen() {
         let before = ProcessorTime::now().expect("/proc is mounted");
         let until = Instant::now() + Duration::from_secs(60);
-        // However little of a processor this test gets, some time must be counted.
+        // However little processor time this test gets, some must be counted.
         while ProcessorTime::now().expect("/proc is mounted").since(before).user_ms < 50 {
             assert!(Instant::now() < until, "no time goes by");
             std::hint::black_box((0..10_000).map(std::hint::black_box).sum::<u64>());

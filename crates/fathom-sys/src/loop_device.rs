@@ -1,4 +1,4 @@
-//! Loop devices that the kernel detaches when nothing has them open any more.
+//! Loop devices that the kernel detaches once nothing has them open.
 
 use crate::errno::{Errno, check};
 use crate::file;
@@ -43,10 +43,10 @@ struct Info {
     init: [u64; 2],
 }
 
-/// Backing of a loop device, as the kernel has it open: it may no longer have a name.
+/// Backing of a loop device, as the kernel has it open; it may no longer have a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// A file, by the number of its file system's device and its own.
+    /// A file, by the device number of its file system and its inode.
     File(u64, u64),
     /// A block device, by its number.
     Device(u64),
@@ -60,7 +60,7 @@ pub fn backing(path: &Path) -> Result<Backing, Errno> {
     // SAFETY: LOOP_GET_STATUS64 writes one `struct loop_info64`, whose layout this is, through the pointer.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, &mut info) };
     check(i64::from(result))?;
-    // For a file this repeats the number of the file system's device.
+    // For a file, this repeats the device number of its file system.
     Ok(match info.rdevice {
         0 => Backing::File(info.device, info.inode),
         number if number == info.device => Backing::File(info.device, info.inode),
@@ -68,8 +68,7 @@ pub fn backing(path: &Path) -> Result<Backing, Errno> {
     })
 }
 
-/// An attached device. It is detached when this, and every other user, has closed it: also after the process
-/// was killed.
+/// An attached device. It is detached once this and every other user has closed it, even if the process was killed.
 #[derive(Debug)]
 pub struct LoopDevice {
     descriptor: OwnedFd,

@@ -124,7 +124,7 @@ impl Mapping {
         self.length
     }
 
-    /// A mapping is never empty; present for completeness.
+    /// A mapping is never empty; provided for completeness.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -178,7 +178,7 @@ pub struct HugePage {
 }
 
 impl HugePage {
-    /// Pages of this many bytes, which must be a power of two.
+    /// Huge pages of this many bytes, which must be a power of two.
     pub fn of_bytes(bytes: u64) -> Option<HugePage> {
         bytes.is_power_of_two().then(|| HugePage { bits: bytes.trailing_zeros() })
     }

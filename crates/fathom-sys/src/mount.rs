@@ -54,7 +54,7 @@ pub fn unmount(directory: &Path) -> Result<(), Errno> {
     Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW)?)
 }
 
-/// The same even if it is in use: it disappears immediately, and is unmounted when it is no longer used.
+/// Unmounts it even if it is in use: it disappears immediately, and is released when it is no longer used.
 pub fn detach(directory: &Path) -> Result<(), Errno> {
     Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?)
 }

@@ -75,7 +75,7 @@ impl Address {
         Address::of(address)
     }
 
-    /// For libraries that take addresses; valid as long as this address is not moved.
+    /// Pointer for libraries that take addresses; valid as long as this address is not moved.
     pub fn pointer(&self) -> *const libc::sockaddr {
         std::ptr::from_ref(&self.storage).cast()
     }
@@ -117,7 +117,7 @@ pub fn listen(socket: RawFd, backlog: i32) -> Result<(), Errno> {
     done(unsafe { libc::listen(socket, backlog) })
 }
 
-/// Connects, or starts to if the socket is non-blocking (`EINPROGRESS`).
+/// Connects, or starts connecting if the socket is non-blocking (`EINPROGRESS`).
 pub fn connect(socket: RawFd, address: &Address) -> Result<(), Errno> {
     // SAFETY: the address lives through the call, and its length is stated.
     done(unsafe { libc::connect(socket, address.pointer(), address.length) })
@@ -173,7 +173,7 @@ pub fn set_option(socket: RawFd, level: i32, name: i32, value: i32) -> Result<()
     set(socket, level, name, &value)
 }
 
-/// Limits how long a blocking call may take before it ends with `EAGAIN`, or with what it has transferred.
+/// Limits how long a blocking call may take before it ends with `EAGAIN`, or with the bytes transferred so far.
 pub fn limit_waits(socket: RawFd, limit: Duration) -> Result<(), Errno> {
     let limit = libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros() as _ };
     set(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &limit)?;
@@ -204,12 +204,11 @@ pub fn send_groups_through(socket: RawFd, interface: Ipv4Addr) -> Result<(), Err
     set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &interface)
 }
 
-/// Sends from memory to an address, or to the connected peer. A broken connection is an error, never a
-/// signal.
+/// Sends from memory to an address, or to the connected peer. A broken connection is an error, never a signal.
 ///
 /// # Safety
 ///
-/// `length` bytes from `bytes` on can be read.
+/// `length` bytes starting at `bytes` can be read.
 #[inline]
 pub unsafe fn send(
     socket: RawFd,

@@ -5,9 +5,9 @@ use crate::errno::{Errno, check};
 /// Memory policy of a thread (linux/mempolicy.h).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// The system default.
+    /// The system's default.
     Default,
-    /// The node that the thread runs on.
+    /// The node on which the thread runs.
     Local,
     /// One node while it has free memory.
     Prefer(u32),

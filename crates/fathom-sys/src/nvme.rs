@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 
 /// Bytes of the health log.
 pub const HEALTH_LOG: usize = 512;
-/// Bytes of the answer to Identify.
+/// Bytes of the data returned by Identify.
 pub const IDENTIFICATION: usize = 4096;
 /// `NVME_URING_CMD_IO` of linux/nvme_ioctl.h: a command whose address is that of a buffer.
 pub const IN_RING: u32 = 0xC048_4E80;
@@ -17,13 +17,13 @@ pub const IN_RING_VECTORED: u32 = 0xC048_4E81;
 const NVME_IOCTL_ID: libc::c_ulong = 0x4E40;
 const NVME_IOCTL_ADMIN_CMD: libc::c_ulong = 0xC048_4E41;
 const NVME_IOCTL_IO_CMD: libc::c_ulong = 0xC048_4E43;
-/// Get Log Page.
+/// Get Log Page command.
 const GET_LOG_PAGE: u8 = 0x02;
 /// Identify.
 const IDENTIFY: u8 = 0x06;
 /// SMART and health information.
 const HEALTH: u32 = 0x02;
-/// The log of the whole controller.
+/// The log applies to the whole controller.
 const ALL_NAMESPACES: u32 = u32::MAX;
 const TIMEOUT_MS: u32 = 2_000;
 
@@ -61,7 +61,7 @@ pub struct Command {
 const _: () = assert!(std::mem::size_of::<Command>() == 72);
 
 impl Command {
-    /// As part of an io_uring entry.
+    /// Converts it to the part of an io_uring entry.
     #[inline(always)]
     pub fn in_ring(self) -> [u8; 80] {
         /// Padded to the size in an entry.
@@ -75,9 +75,9 @@ impl Command {
 /// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// By the kernel.
+    /// Reported by the kernel.
     Kernel(Errno),
-    /// By the controller: the status field of its completion.
+    /// Reported by the controller: the status field of its completion.
     Controller(u16),
 }
 
@@ -95,7 +95,7 @@ unsafe fn send(fd: RawFd, request: libc::c_ulong, command: &mut Command) -> Resu
     }
 }
 
-/// Points a command at a buffer for its answer.
+/// Points a command at a buffer for its response.
 fn into(command: Command, answer: &mut [u8]) -> Command {
     Command { address: answer.as_mut_ptr() as u64, data_length: answer.len() as u32, ..command }
 }
@@ -127,8 +127,7 @@ pub fn namespace_id(fd: RawFd) -> Result<u32, Errno> {
     check(i64::from(unsafe { libc::ioctl(fd, NVME_IOCTL_ID as _, 0) })).map(|id| id as u32)
 }
 
-/// The answer to Identify: `structure` selects what to identify (CNS), for this namespace and command set
-/// (CSI).
+/// Data returned by Identify: `structure` selects what to identify (CNS), for this namespace and command set (CSI).
 pub fn identify(
     fd: RawFd,
     structure: u8,

@@ -11,7 +11,7 @@ use std::path::Path;
 // From asm-generic/unistd.h, the same number on every architecture; since Linux 6.5.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Bytes per mincore(2) call, which answers with a byte per page.
+/// Bytes covered per mincore(2) call, which returns a byte per page.
 const WINDOW: u64 = 1 << 30;
 
 /// Page cache state of a range, in whole pages.
@@ -45,7 +45,7 @@ struct Cachestat {
 /// file that the caller can neither write to nor owns.
 pub fn cached(fd: RawFd, range: &Range<u64>) -> Result<Cached, Errno> {
     let pages = whole_pages(range);
-    // A DAX file has no page cache, and kernels crash when they are asked about its entries there.
+    // A DAX file has no page cache, and kernels crash when queried about it.
     if file_system::is_direct_access(fd)? {
         return Ok(Cached::default());
     }
@@ -124,8 +124,9 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
     if !drops {
         return resident(fd, range);
     }
-    // Dropping is a hint, so each try is followed by a look. Pages that are dirty go after they were written back; those of NFS
-    // after the server has committed them, which only a sync asks for; buffers that the kernel holds, after a flush of the device.
+    // Dropping is only a hint, so each attempt is followed by a check. Dirty pages can be dropped once they are
+    // written back; those of NFS once the server has committed them, which requires a sync; and buffers held by
+    // the kernel after a flush of the device.
     let tries: [&dyn Fn() -> Result<(), Errno>; 4] =
         [&|| Ok(()), &|| write_back(fd, range), &|| file::sync(fd), &|| {
             if is_device { block_device::flush_buffers(fd) } else { Err(Errno(libc::EOPNOTSUPP)) }
@@ -135,7 +136,7 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
         if prepare().is_err() {
             continue;
         }
-        // A refusal shows in the remaining bytes.
+        // A refusal shows as bytes that remain.
         let _ = drop_clean(fd, range);
         left = resident(fd, range);
         if left.is_none_or(|bytes| bytes == 0) {

@@ -12,7 +12,7 @@ pub enum WriteBack {
     Keep,
     /// The line leaves the cache (x86 `clflushopt`).
     Drop,
-    /// The same, serialized (x86 `clflush`); on ARM to the point of coherency (`dc cvac`).
+    /// The line leaves the cache, serialized (x86 `clflush`); on ARM to the point of coherency (`dc cvac`).
     Oldest,
 }
 
@@ -143,7 +143,7 @@ mod arch {
             // SAFETY: within the ranges, and the target is aligned to a cache line.
             unsafe {
                 let (from, to) = (from.add(line * LINE), to.add(line * LINE));
-                // A line's loads before its stores: four of each are in flight together.
+                // All loads of a line precede its stores, so that four of each are in flight together.
                 let parts: [__m128i; LINE / PART] =
                     std::array::from_fn(|part| _mm_loadu_si128(from.add(part * PART).cast()));
                 for (part, value) in parts.into_iter().enumerate() {
@@ -159,7 +159,7 @@ mod arch {
     use super::WriteBack;
     use std::arch::asm;
 
-    /// Non-temporal stores are a hint there and say nothing about durability.
+    /// There, non-temporal stores are only a hint and guarantee nothing about durability.
     pub(super) const STREAMS: bool = false;
     /// `HWCAP_DCPOP` of asm/hwcap.h.
     const DCPOP: libc::c_ulong = 1 << 16;

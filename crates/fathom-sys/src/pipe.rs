@@ -4,7 +4,7 @@ use crate::errno::Errno;
 use rustix::pipe::PipeFlags;
 use std::os::fd::{OwnedFd, RawFd};
 
-/// Never blocks (`SPLICE_F_NONBLOCK` of linux/splice.h).
+/// Never block (`SPLICE_F_NONBLOCK` of linux/splice.h).
 pub const NO_WAIT: u32 = libc::SPLICE_F_NONBLOCK;
 
 /// A pipe: its read end and its write end.
@@ -14,7 +14,7 @@ pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
 
 /// Grows a pipe to at least this many bytes; returns its capacity.
 pub fn widen(end: &OwnedFd, bytes: i32) -> Result<usize, Errno> {
-    // On failure the pipe keeps its size: unprivileged users have a limit.
+    // On failure the pipe keeps its size, because unprivileged users have a limit.
     let _ = rustix::pipe::fcntl_setpipe_size(end, usize::try_from(bytes).unwrap_or(0));
     Ok(rustix::pipe::fcntl_getpipe_size(end)?)
 }

@@ -14,7 +14,7 @@ static FORKED_BY: AtomicU32 = AtomicU32::new(0);
 pub enum Fork {
     /// In the new process.
     Child,
-    /// In the old one, with the child's process id.
+    /// In the original process, with the child's process ID.
     Parent(u32),
 }
 
@@ -57,7 +57,7 @@ pub fn exit_now(status: i32) -> ! {
 pub enum Ended {
     /// It exited with this status.
     Exited(i32),
-    /// This signal killed it.
+    /// The signal that killed it.
     Killed(i32),
 }
 
@@ -88,7 +88,7 @@ pub fn reap_one() -> Option<(u32, Ended, Usage)> {
     Some((pid as u32, ended, Usage::from_raw(&raw)))
 }
 
-/// Whether a child was stopped or continued.
+/// A child was stopped or continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// A signal stopped it.
@@ -97,7 +97,8 @@ pub enum Stop {
     Continued,
 }
 
-/// Takes a notification that a child was stopped or continued, if there is one: its pid and which of the two.
+/// Takes a notification that a child was stopped or continued, if there is one: its PID, and which of the two
+/// happened.
 pub fn take_stop() -> Option<(u32, Stop)> {
     let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
@@ -113,7 +114,7 @@ pub fn take_stop() -> Option<(u32, Stop)> {
     (pid > 0).then_some((pid as u32, stop))
 }
 
-/// True once a child has ended; it is not reaped yet, so its number is still valid.
+/// True once a child has ended; it is not reaped yet, so its PID is still valid.
 pub fn has_ended(pid: u32) -> bool {
     let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -144,7 +145,7 @@ pub fn kill_group(leader: u32, signal: i32) {
 
 /// Makes the caller the leader of a new session, which the terminal's Ctrl-C does not reach.
 pub fn new_session() {
-    // It fails if it is one already.
+    // It fails if the caller already is one.
     let _ = rustix::process::setsid();
 }
 

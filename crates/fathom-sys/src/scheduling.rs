@@ -3,8 +3,9 @@
 use crate::clock::clock_ns;
 use crate::errno::{Errno, check};
 
-/// Gives the session of a process the least share of processors: all of it, so it should be a separate session. Where the
-/// kernel schedules sessions as groups, the class of a thread counts within its session only.
+/// Gives the session of a process the smallest share of the processors. It affects the whole session, so that
+/// should be a separate one. Where the kernel schedules sessions as groups, the class of a thread counts only
+/// within its session.
 pub fn lower_session_of(pid: u32) {
     // Without autogroups the file does not exist, and there is nothing to do.
     let _ = std::fs::write(format!("/proc/{pid}/autogroup"), "19");

@@ -82,7 +82,7 @@ struct BsgHeader {
 
 const _: () = assert!(std::mem::size_of::<BsgHeader>() == 160);
 
-/// A command as it goes into an entry of a ring, for a bsg device: `struct bsg_uring_cmd` of linux/bsg.h (Linux 7.1).
+/// A command in a ring entry for a bsg device: `struct bsg_uring_cmd` of linux/bsg.h (Linux 7.1).
 #[repr(C)]
 #[derive(Default)]
 struct RingCommand {
@@ -121,7 +121,7 @@ pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u
     unsafe { std::mem::transmute(entry) }
 }
 
-/// The answer to a command in a ring: `result` is the second word of its completion.
+/// Completion of a command in a ring: `result` is the second word of the completion.
 pub fn answer_in_ring(result: u64, sense: &[u8; SENSE]) -> Answer {
     let byte = |at: u32| (result >> at) as u8;
     Answer {
@@ -143,9 +143,9 @@ pub type Runner = unsafe fn(RawFd, &[u8], Transfer, u32, u32) -> Result<Answer, 
 pub enum Transfer {
     /// Nothing.
     None,
-    /// This many bytes to the device.
+    /// Sends this many bytes to the device.
     Out(*const u8, u32),
-    /// This many bytes from the device.
+    /// Receives this many bytes from the device.
     In(*mut u8, u32),
 }
 

@@ -1,9 +1,9 @@
 //! `--cpuclock-test`: whether the processors' counters agree, so that a time read on one processor is never before an earlier
 //! time read on another.
 //!
-//! A thread on each processor takes numbers from one sequence. It reads the clock between loading the number and incrementing
-//! it, so the thread with the next number has read the clock later. If the times do not rise with the numbers, the clocks do
-//! not agree.
+//! A thread on each processor takes numbers from one sequence. It reads the clock between loading the number
+//! and incrementing it, so the thread with the next number read the clock later. If times do not increase with
+//! the numbers, the clocks disagree.
 
 use crate::output::Output;
 use fathom_errors::plain;

@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// The repeated run.
 pub(crate) trait Repeated {
-    /// Runs once and returns the exit status: `Err` if the run did not start.
+    /// Runs once and returns the exit status; `Err` if the run did not start.
     fn run_once(&mut self) -> Result<u8, u8>;
 
     /// Prints a line on standard error.
@@ -43,9 +43,8 @@ pub(crate) fn repeat(every: Duration, signals: &SignalQueue, repeated: &mut dyn 
         if next > number + 1 {
             let missed = next - number - 1;
             let starts = if missed == 1 { "1 start is" } else { &format!("{missed} starts are") };
-            repeated.say(&format!(
-                "fathom: --every: the run took longer than the interval, so {starts} left out"
-            ));
+            repeated
+                .say(&format!("fathom: --every: the run took longer than the interval, so {starts} skipped"));
         }
         number = next;
         if !wait_until(begun, times(every, number), signals, repeated) {

@@ -98,7 +98,7 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
 
 /// A bug in fathom prints one line that asks for a report, never a backtrace.
 fn report_defect(details: &PanicHookInfo<'_>) {
-    // Otherwise the line disappears with the full-screen view.
+    // Otherwise the line would disappear with the full-screen view.
     fathom_live::restore();
     Output::terminal().error_line(&defect::line(details));
 }

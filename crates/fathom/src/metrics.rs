@@ -159,8 +159,7 @@ impl Metrics {
 
     /// Waits until all results are delivered, like [`Metrics::finish`].
     pub(crate) fn close(mut self, signals: &SignalQueue) -> Vec<String> {
-        // Pending data goes first; if the exporter does not take it, it is not waited for longer than for an
-        // answer.
+        // Pending data goes first; if the exporter does not accept it, the wait is limited like that for an answer.
         let begun = Instant::now();
         while !self.outgoing.bytes.is_empty() && !self.is_gone && begun.elapsed() < self.patience {
             self.wait(&[]);
@@ -314,7 +313,7 @@ fn export_from(mut source: Source) -> Result<(), NotExported> {
             return Ok(());
         }
     }
-    // Without repetition, the run was killed and no result follows.
+    // With a single run, the end of input means that the run was killed and no result follows.
     if repeats {
         exporter.close();
     }
@@ -348,7 +347,7 @@ impl Source {
         Ok(Source { input: File::from(input), splitter: Splitter::default() })
     }
 
-    /// The next one; `None` at the end.
+    /// The next frame; `None` at the end.
     fn next<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, NotExported> {
         let mut piece = vec![0; 1 << 16];
         loop {

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// A line for the user, and its exit status. Whatever ends the program before its report is converted to one,
+/// A line for the user, and an exit status. Whatever ends the program before its report is converted to one,
 /// from the typed errors of the crates it uses.
 #[derive(Debug, PartialEq, Error)]
 #[error("{line}")]
@@ -35,7 +35,7 @@ impl Refusal {
         Refusal::new(format!("fathom: {what}: {}", plain(&why)))
     }
 
-    /// The same with another exit status.
+    /// Like `new`, with another exit status.
     pub(crate) fn with_status(self, status: u8) -> Refusal {
         Refusal { status, ..self }
     }
@@ -50,7 +50,7 @@ impl Refusal {
         ExitCode::from(self.status_told(output))
     }
 
-    /// The same, with the exit status as a number.
+    /// Prints the line; returns the exit status as a number.
     pub(crate) fn status_told(&self, output: &mut Output) -> u8 {
         output.error_line(&self.line);
         self.status

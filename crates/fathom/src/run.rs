@@ -112,7 +112,7 @@ fn repeat(spec: &RunSpec, every: Duration, first: Calibration, console: &mut Con
     status
 }
 
-/// Runs the jobs and prints the result: returns the exit status, as an error if the run did not begin.
+/// Runs the jobs and prints the result; returns the exit status, as an error if the run did not start.
 fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u8, u8> {
     let prepared = match place {
         Where::Here(calibration) => prepare(spec, calibration, &console.formats, &mut console.output),
@@ -227,7 +227,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
         }
         Work::There(hosts, source) => hosts.run(spec, source, view, console),
     };
-    // The following output goes to the normal screen.
+    // Further output goes to the normal screen.
     console.live = None;
     match outcome {
         Ok(mut outcome) => {
@@ -281,9 +281,9 @@ fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
 struct Console {
     output: Output,
     formats: Chosen,
-    /// Only with `--live`, and only during the run.
+    /// Present with `--live`, and only during the run.
     live: Option<LiveTerminal>,
-    /// Only with `--metrics`, `--otlp` or `--influx`.
+    /// Present with `--metrics`, `--otlp` or `--influx`.
     metrics: Option<Metrics>,
 }
 
@@ -336,7 +336,7 @@ impl Console {
             }
         };
         if program.verdict {
-            // A machine-readable report ends with its document.
+            // Standard output of a machine-readable report ends with its document.
             match self.formats.are_for_people() {
                 true => std::iter::once("")
                     .chain(judged.paragraphs.iter().map(String::as_str))
@@ -385,7 +385,7 @@ impl Observer for Console {
     fn advance(&mut self) {
         self.output.advance(Duration::ZERO);
         let problems = self.metrics.as_mut().map(Metrics::advance).unwrap_or_default();
-        // Sent as a message, which keeps a live view intact.
+        // Sent as a message, so that a live view stays intact.
         problems.into_iter().for_each(|line| self.message(&Message::Error(line)));
     }
 

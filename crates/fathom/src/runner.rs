@@ -24,8 +24,8 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// A completed run with its verdict. After a bug there is none: a command that continued would use wrong
-/// figures.
+/// A completed run with its verdict. After a defect in fathom there is none: a command that continued would use
+/// wrong figures.
 fn judged(mut outcome: supervisor::Outcome) -> Result<Ended, Failure> {
     if outcome.is_broken {
         return Err(Failure::Defect(errors_of(&outcome.report)));
@@ -58,7 +58,7 @@ struct CommandHosts {
 /// Jobs and their source.
 struct ReadJobs {
     spec: RunSpec,
-    /// Including the host options.
+    /// Arguments of the command, including the host options.
     program: ProgramOptions,
     invocation: Invocation,
 }

@@ -1,5 +1,5 @@
-//! Ties a run to the process that started it, so that it ends when that process does. Otherwise a killed Python would leave a
-//! run that writes for hours, with nothing to stop it.
+//! Ties a run to the process that started it, so that it ends when that process does. Otherwise a killed Python
+//! process would leave behind a run that writes for hours.
 
 use crate::output::Output;
 use crate::refusal::Refusal;

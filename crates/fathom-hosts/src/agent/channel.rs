@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// A controller that reads nothing while the jobs run gets no more ticks once this many bytes are pending.
+/// While jobs run, a controller that reads nothing gets no more ticks once this many bytes are pending.
 const TICKS_UP_TO: usize = 1 << 20;
 
 /// Standard input and output.
@@ -24,8 +24,8 @@ pub struct StreamPipe {
 }
 
 impl StreamPipe {
-    /// Takes over standard input and output: nothing else in this process may use them, because the output of
-    /// a job's command must not end up among frames.
+    /// Takes over standard input and output. Nothing else in this process may use them, because the output of a
+    /// job's command must not end up among frames.
     pub fn take() -> io::Result<StreamPipe> {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -76,13 +76,13 @@ impl Pipe for StreamPipe {
 pub struct Channel {
     way: Framed,
     is_over: bool,
-    /// The reason of a failure, if known.
+    /// Reason for the failure, if known.
     fault: Option<String>,
     heard: Instant,
 }
 
 impl Channel {
-    /// A channel over this connection. It begins with the agent's line.
+    /// A channel over this connection, which begins with the agent's line.
     pub fn new(pipe: Box<dyn Pipe>) -> Channel {
         let most = if pipe.shows_keys() { frames::MOST_BYTES } else { frames::MOST_BYTES_WITHOUT_KEYS };
         let mut way = Framed::new(pipe, greeting().into_bytes());
@@ -147,7 +147,7 @@ impl Channel {
     /// Waits until the connection can be read, or written if output is pending.
     fn wait(&self, wait: Duration) {
         let awaited = self.way.pipe.descriptors(!self.way.queue.bytes.is_empty());
-        // A failure shows at the next read.
+        // A failure shows up at the next read.
         let _ = wait_for_any(&awaited, Some(wait));
     }
 
@@ -203,7 +203,7 @@ impl Channel {
                 self.way.pipe.descriptors(true).into_iter().filter(|awaited| awaited.to_send).collect();
             let _ = wait_for_any(&awaited, Some(deadline.saturating_duration_since(Instant::now())));
             self.write();
-            // TLS sends what it holds back while reading.
+            // TLS sends data that it holds back while reading.
             if self.way.queue.bytes.is_empty() {
                 self.receive();
             }

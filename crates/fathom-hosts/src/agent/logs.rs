@@ -1,5 +1,5 @@
-//! Logs of jobs, and the verification states that a trigger has them save, are written on the host during the run and sent to
-//! the controller afterwards; no copy stays.
+//! Logs of jobs, and the verification states saved on a trigger, are written on the host during the run and
+//! sent to the controller afterwards. The host does not keep a copy.
 
 use super::channel::Channel;
 use crate::protocol::{Bytes, FromAgent};
@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// Bytes of one message.
 const AT_ONCE: u64 = 1 << 20;
-/// Where logs are kept until then: on a disk, because memory may be too small.
+/// Where logs are kept during the run: on a disk, because memory may be too small.
 const DIRECTORY: &str = "/var/tmp";
 
 /// No directory for logs.
@@ -95,7 +95,7 @@ fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Durati
     loop {
         let mut bytes = Vec::new();
         let count = Read::by_ref(&mut file).take(AT_ONCE).read_to_end(&mut bytes)?;
-        // A log without records is sent as well: it is a file.
+        // A log without records is sent as well, because it exists as a file.
         channel.send(&FromAgent::Log { name: name.clone(), bytes: Bytes(bytes) });
         channel.finish(patience);
         if (count as u64) < AT_ONCE {
@@ -125,7 +125,7 @@ fn private_directory() -> Result<PathBuf, NoDirectory> {
 impl Drop for CollectedLogs {
     fn drop(&mut self) {
         if let Some(directory) = &self.directory {
-            // A leftover that cannot be removed is up to the host.
+            // If it cannot be removed, cleaning up is left to the host.
             let _ = fs::remove_dir_all(directory);
         }
     }

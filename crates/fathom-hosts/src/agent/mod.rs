@@ -1,4 +1,4 @@
-//! The agent: runs on a host what a controller asks for, under its own supervisor.
+//! The agent: runs jobs on a host for a controller, under its own supervisor.
 
 mod channel;
 mod logs;
@@ -25,22 +25,22 @@ use std::time::Duration;
 
 /// How long a controller may be silent before and after a run.
 const IDLE_PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may leave a result unread.
+/// How long a controller may leave a result unread.
 const RESULT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The controller received its result, or asked for none.
+    /// The controller received its result, or requested none.
     Served,
     /// The controller asked the listener to end.
     Told,
-    /// The controller went away, or the peer was not one; why.
+    /// The controller disconnected, or the peer was not a controller; holds the reason.
     Alone(String),
 }
 
-/// Serves one controller to its end. `machine` is what the parser asks of this machine. The calling process must have one
-/// thread.
+/// Serves one controller to its end. `machine` is this machine as the parser sees it. The calling process must
+/// be single-threaded.
 pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: Option<Join>) -> End {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
@@ -95,7 +95,7 @@ impl fathom_spec::Machine for Machine<'_> {
         if self.rules.may_run_programs() { self.machine.variable(name) } else { None }
     }
 
-    /// Does not reveal what exists outside the allowed paths; the job is refused then.
+    /// Does not reveal what exists outside the allowed paths; the job is refused later.
     fn is_directory(&self, path: &Path) -> bool {
         !self.rules.allows(path) || self.machine.is_directory(path)
     }
@@ -141,11 +141,11 @@ fn allowed(
     Ok((spec, plan))
 }
 
-/// Messages about a job file of this host may quote it, and the controller may not read it, so they are
-/// printed here. Returns the lines that the controller gets instead.
+/// Messages about a job file of this host may quote it, and the controller may not be allowed to read it, so
+/// they are printed here. Returns the lines for the controller.
 fn keep_here(lines: &[String]) -> Vec<String> {
     let mut errors = Printer::new(io::stderr(), Letters::of_environment());
-    // Failing to print them changes nothing.
+    // A failure to print them changes nothing.
     lines.iter().for_each(|line| drop(writeln!(errors, "fathom agent: --remote-config: {line}")));
     vec![format!(
         "fathom: --remote-config: {} on the job file, which the agent shows on its own standard error only",

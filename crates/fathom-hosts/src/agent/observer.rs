@@ -11,7 +11,7 @@ use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// How long sending a snapshot may hold up the supervisor.
+/// How long sending a snapshot may block the supervisor.
 const SNAPSHOT_WAIT: Duration = Duration::from_millis(20);
 
 /// The controller, as an observer of the supervisor.
@@ -19,10 +19,10 @@ pub(super) struct Remote<'a> {
     pub(super) channel: &'a mut Channel,
     /// How long the controller may be silent.
     silence: Duration,
-    /// The last stage that was reported ready, and the last one that may begin, and when.
+    /// The last stage reported as ready, and the last stage that may begin, with its start time.
     said_ready: Option<u32>,
     released: Option<(u32, u64)>,
-    /// The controller is gone, and the jobs were told to stop because of that.
+    /// Set if the jobs were told to stop because the controller is gone.
     is_alone: bool,
     /// True if the controller asked for the end.
     pub(super) was_stopped: bool,
@@ -104,7 +104,7 @@ impl Observer for Remote<'_> {
                     self.was_stopped = true;
                     return Some(Request::Stop);
                 }
-                // The run is not over, so a controller that ends does not want its result.
+                // The run is not over, so a controller that disconnects does not want its result.
                 Ok(Some(ToAgent::End | ToAgent::Quit)) | Err(_) => return self.lost_controller(),
                 Ok(Some(ToAgent::Prepare(_))) => {
                     let text = "fathom: the agent has jobs already; another run needs another agent";

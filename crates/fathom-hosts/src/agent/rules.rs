@@ -1,5 +1,5 @@
-//! What an agent allows. One that is started through a shell acts for a user who has access to the host anyway; one that
-//! listens acts for every holder of its keys, and allows what it was started with.
+//! What an agent allows. An agent started through a shell acts for a user who has access to the host anyway; an
+//! agent that listens acts for every holder of its keys, and allows only what its options permit.
 
 use fathom_engines::client_files;
 use fathom_local::refusals::{
@@ -41,8 +41,8 @@ impl Rules {
         self.all || self.commands
     }
 
-    /// Checks what the options of a run name; the error holds lines for the user. Files that options name are
-    /// read when a run is planned, so this check comes first.
+    /// Checks what the options of a run refer to; the error contains lines for the user. Files that options
+    /// name are read during planning, so this check comes first.
     pub fn check_options(&self, spec: &RunSpec) -> Result<(), Vec<String>> {
         if self.all {
             return Ok(());
@@ -65,7 +65,7 @@ impl Rules {
         told(lines)
     }
 
-    /// Checks the targets of a run, and other files that it would write; the error holds lines for the user.
+    /// Checks the targets of a run, and other files that it would write; the error contains lines for the user.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), Vec<String>> {
         if self.all {
             return Ok(());
@@ -134,8 +134,8 @@ impl Rules {
         }
     }
 
-    /// Why a path is refused. What counts is where it leads, past symbolic links and dots; the reason reveals
-    /// neither that place nor whether it exists.
+    /// Why a path is refused. What counts is its target, after symbolic links and dots; the reason reveals
+    /// neither the target nor whether it exists.
     fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let refused = |option: &str| {
             Some(format!("{} is refused: the agent was not started with {option} for it", path.display()))
@@ -174,7 +174,7 @@ impl Rules {
         Ok(bytes)
     }
 
-    /// Whether a path may be looked at.
+    /// True if a path may be examined.
     pub(super) fn allows(&self, path: &Path) -> bool {
         self.all || self.refusal_of_path(path).is_none()
     }

@@ -1,6 +1,7 @@
-//! Clock offset of a host, from several round trips, of which the shortest is the most precise. The host reads its clock
-//! between question and answer, so its offset is known to within half the time on the way (Cristian, "Probabilistic clock
-//! synchronization", Distributed Computing 3, 1989). That is the bound; it assumes nothing about the network.
+//! Clock offset of a host, from several round trips, of which the shortest is the most precise. The host reads
+//! its clock between request and reply, so its offset is known to within half the round-trip time (Cristian,
+//! "Probabilistic clock synchronization", Distributed Computing 3, 1989). That is the bound; it assumes nothing
+//! about the network.
 
 use crate::protocol::Pong;
 use fathom_stats::hosts::{ClockOffset, HostRunReport};
@@ -18,17 +19,17 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A measurement that has not sent its first question.
+    /// A measurement that has not sent its first request.
     pub fn begin() -> Probe {
         Probe { left: ROUNDS, ..Probe::default() }
     }
 
-    /// True if another question is needed.
+    /// True if another request is needed.
     pub fn wants_more(&self) -> bool {
         self.left > 0
     }
 
-    /// Takes an answer that arrived at this time of the controller's clock.
+    /// Processes a reply that arrived at this time of the controller's clock.
     pub fn take(&mut self, pong: &Pong, now_ns: u64) {
         self.left = self.left.saturating_sub(1);
         self.wall_ns = pong.wall_ns;

@@ -5,7 +5,7 @@ use fathom_stats::PerDirection;
 use fathom_stats::hosts::HostEnd;
 use fathom_stats::live::{LiveDetails, LiveHost, LiveTick, RunState};
 
-/// The live state of a run: the sum of the hosts' last ticks. Details if the hosts send them.
+/// The live state of a run: the sum of the hosts' latest ticks, with details if the hosts send them.
 pub(super) fn moment(members: &[Member], now_ns: u64, with_details: bool) -> (LiveTick, Option<LiveDetails>) {
     let mut tick = LiveTick::default();
     let mut details = LiveDetails::default();

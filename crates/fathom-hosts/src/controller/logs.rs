@@ -1,6 +1,6 @@
-//! Logs that hosts send, stored as `NAME.HOST` on the controller's machine, and verification states saved on a trigger,
-//! stored as `HOST-JOB-0-verify.state`. A host chooses the names and might send any, so a name must begin with the log prefix
-//! of one of its jobs and contain no further directories.
+//! Logs that hosts send, stored as `NAME.HOST` on the controller's machine, and verification states saved on a
+//! trigger, stored as `HOST-JOB-0-verify.state`. A host could send any name, so a name must begin with the log
+//! prefix of one of its jobs and contain no further directories.
 
 use fathom_errors::plain;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl LogSink {
         LogSink { hosts: hosts.to_vec(), prefixes, files: BTreeMap::new(), is_incomplete: false }
     }
 
-    /// Appends a piece to a log.
+    /// Appends data to a log.
     pub(super) fn take(&mut self, index: usize, name: &str, bytes: &[u8]) -> Result<(), LogError> {
         let host = self.hosts.get(index).cloned().unwrap_or_default();
         if !self.is_expected(index, name) {

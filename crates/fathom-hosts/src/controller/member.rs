@@ -16,9 +16,9 @@ use std::time::Duration;
 /// State of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It has not answered yet.
+    /// The host has not answered yet.
     Connecting,
-    /// It plans and sets up the jobs.
+    /// The host plans and sets up the jobs.
     SettingUp,
     /// Its jobs of this stage are ready to start.
     Ready(u32),
@@ -26,7 +26,7 @@ pub(super) enum Standing {
     Running,
     /// Its result has arrived; its clock is measured once more.
     Finished,
-    /// It is over.
+    /// The host is done.
     Over,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Member {
     pub(super) entry: HostEntry,
     pub(super) connection: Option<Connection>,
     pub(super) standing: Standing,
-    /// The earliest stage that it may be ready for.
+    /// The earliest stage for which it may be ready.
     next_stage: u32,
     pub(super) hello: Hello,
     pub(super) end: HostEnd,
@@ -44,18 +44,18 @@ pub(super) struct Member {
     pub(super) opening: Option<Vec<fathom_spec::Message>>,
     pub(super) done: Option<Done>,
     pub(super) tick: Option<(LiveTick, Option<LiveDetails>)>,
-    /// Monotonic ns of the last message from it, and of the last question to it.
+    /// Monotonic ns of the last message from it, and of the last request to it.
     pub(super) heard_ns: u64,
     pub(super) asked_ns: u64,
-    /// When it was first asked since its last message: a host that is not asked anything is not silent.
+    /// Time of the first request since its last message: a host that received no request is not silent.
     waits_since_ns: Option<u64>,
-    /// Its silence was reported.
+    /// Set once its silence was reported.
     pub(super) is_silence_reported: bool,
-    /// Its end was reported.
+    /// Set once its end was reported.
     pub(super) is_end_reported: bool,
     pub(super) was_told_to_stop: bool,
     probe: Probe,
-    /// Clock questions that are not answered yet.
+    /// Clock requests without a reply so far.
     pings: u32,
     clock: ClockReport,
     wall_before_ns: Option<i64>,
@@ -67,7 +67,7 @@ pub(super) struct Member {
     transport: &'static str,
 }
 
-/// Messages of a host that do not concern its own state alone.
+/// Messages of a host that concern more than its own state.
 pub(super) enum Said {
     /// A line, or a notice.
     Message(fathom_run::message::Message),
@@ -155,7 +155,7 @@ impl Member {
         }
     }
 
-    /// Asks it to stop; a second call asks it not to wait for anything.
+    /// Asks the host to stop; a second call asks it not to wait for anything.
     pub(super) fn stop(&mut self) {
         self.was_told_to_stop = true;
         match self.standing {
@@ -164,12 +164,12 @@ impl Member {
         }
     }
 
-    /// Gives it up.
+    /// Gives the host up.
     pub(super) fn give_up(&mut self, reason: &str) {
         if self.is_over() {
             return;
         }
-        // The reason is printed within a line, whatever a host or its shell has sent.
+        // The reason is printed inside a line, so it must be clean whatever a host or its shell has sent.
         let reason = harmless(reason);
         let reason = reason.lines().map(str::trim).filter(|line| !line.is_empty());
         let reason = reason.collect::<Vec<_>>().join("; ");
@@ -210,7 +210,7 @@ impl Member {
         let is_refused = self.connection.as_ref().is_some_and(Connection::is_refused);
         if let Some(reason) = ended {
             self.give_up(&reason);
-            // A stream that was corrupted after the result makes the result doubtful, too.
+            // If the stream was corrupted after the result, the result is doubtful as well.
             if is_refused && self.end == HostEnd::Whole {
                 self.end = HostEnd::Lost { reason, snapshot_ms: None };
             }
@@ -240,7 +240,7 @@ impl Member {
                     self.hello = hello;
                     self.waits_since_ns = None;
                 }
-                // An answer to no question is not a measurement.
+                // A reply without a request is not a measurement.
                 FromAgent::Pong(_) if self.pings == 0 => {}
                 FromAgent::Pong(pong) => {
                     self.pings -= 1;
@@ -280,7 +280,7 @@ impl Member {
         Ok(())
     }
 
-    /// True if it has been given its jobs and has not replied yet.
+    /// True if it received its jobs and has not replied yet.
     fn is_asked_to_prepare(&self) -> bool {
         self.standing == Standing::SettingUp && self.opening.is_none()
     }
@@ -291,7 +291,7 @@ impl Member {
         is_on_its_way && self.opening.is_some() && self.result.is_none() && stage >= self.next_stage
     }
 
-    /// Its run is over.
+    /// Handles the end of its run.
     fn finish(&mut self, done: Done) {
         if let Some(reason) = done.not_started.clone() {
             return self.give_up(&reason);
@@ -304,7 +304,7 @@ impl Member {
         self.probe = Probe::begin();
     }
 
-    /// Sends clock questions that are due. Silent hosts are asked as well, so that they answer.
+    /// Sends clock requests that are due. Silent hosts get them as well, so that they reply.
     pub(super) fn ask_about_clock(&mut self, is_due: bool) {
         let answers = !matches!(self.standing, Standing::Connecting | Standing::Over);
         let wants =
@@ -315,7 +315,7 @@ impl Member {
         }
     }
 
-    /// Asks for a report of the run so far, unless one was requested already.
+    /// Requests a report of the run so far, unless one was requested already.
     pub(super) fn ask_for_snapshot(&mut self) {
         if self.standing == Standing::Running && !self.snapshot_is_asked {
             self.snapshot_is_asked = true;
@@ -328,7 +328,7 @@ impl Member {
         self.probe.best().filter(|_| !self.probe.wants_more())
     }
 
-    /// Starts its jobs at this time of its own clock.
+    /// Starts its jobs at this time on its own clock.
     pub(super) fn go(&mut self, stage: u32, at_ns: u64) {
         if self.clock.before.is_none() {
             self.clock.before = self.clock_at_start();
@@ -362,7 +362,7 @@ impl Member {
         Some(report)
     }
 
-    /// Its complete result, with times on the controller's clock since the agreed start.
+    /// Its complete result, with times on the controller's clock, counted from the agreed start.
     pub(super) fn host_result(&self, begun_ns: Option<u64>) -> HostRunReport {
         let mut end = self.end.clone();
         if let (HostEnd::Lost { snapshot_ms, .. }, Some((_, taken_ns)), Some(begun)) =

@@ -1,6 +1,6 @@
-//! The controller: starts all hosts together, watches them, and adds up what they counted. It does no I/O, and its only
-//! processes on this machine are the shells to its hosts. Whatever happens to a host, there is a report, and it names the
-//! hosts that are missing.
+//! The controller: starts all hosts together, monitors them, and adds up their figures. It does no I/O, and its
+//! only processes on this machine are the shells to its hosts. Whatever happens to a host, there is a report,
+//! and it names the hosts that are missing.
 
 pub mod clocks;
 mod live;
@@ -33,7 +33,7 @@ use std::time::Duration;
 const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
 /// Interval between two snapshots of a host.
 const SNAPSHOT_EVERY_NS: u64 = 1_000_000_000;
-/// Minimum interval, per host, so that many hosts do not saturate the controller's link.
+/// Minimum interval per host, so that many hosts do not saturate the controller's link.
 const SNAPSHOT_PER_HOST_NS: u64 = 1_000_000;
 /// Warn once a host has been silent this long.
 const SILENCE_NS: u64 = 10_000_000_000;
@@ -57,13 +57,13 @@ pub struct Seat {
     pub entry: HostEntry,
     /// The connection, or why there is none.
     pub connection: Result<Connection, ConnectError>,
-    /// Its introduction, if it has already been read.
+    /// Its introduction, if that was read already.
     pub hello: Option<Hello>,
     /// What it is to run, if that differs from the other hosts.
     pub invocation: Option<Invocation>,
 }
 
-/// How to run.
+/// Settings of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// What the hosts are to run.
@@ -74,19 +74,19 @@ pub struct Settings {
     pub timeout: Duration,
     /// Time between two ticks; `None`: no ticks.
     pub tick: Option<Duration>,
-    /// Ticks include details.
+    /// True if ticks include details.
     pub details: bool,
-    /// Hosts are the servers of a client: names of files tell clients apart.
+    /// True if the hosts are the servers of a client: file names then tell clients apart.
     pub are_servers: bool,
-    /// Hosts send the lines that precede a run, not only messages about the jobs.
+    /// True if hosts send the lines that precede a run, in addition to messages about the jobs.
     pub opening: bool,
     /// Time between two reports of the run so far.
     pub status_interval: Option<Duration>,
     /// Time between two snapshots of all hosts.
     pub snapshot: Option<Duration>,
-    /// What ends the run early, and the command that then runs.
+    /// Trigger that ends the run early, and the command that then runs.
     pub trigger: Option<Trigger>,
-    /// Standard output is reserved for the report: the command prints to standard error.
+    /// True if standard output is reserved for the report, so that the command prints to standard error.
     pub report_alone: bool,
     /// Owners of the jobs' files.
     pub files: Vec<HostFiles>,
@@ -94,7 +94,7 @@ pub struct Settings {
     pub log_prefixes: Vec<Vec<PathBuf>>,
 }
 
-/// Events of hosts, in addition to what an [`Observer`] receives of any run.
+/// Events of hosts, in addition to those that an [`Observer`] receives of any run.
 pub trait Audience: Observer {
     /// A host has answered.
     fn answered(&mut self, _host: &HostEntry, _hello: &Hello) {}
@@ -111,7 +111,7 @@ pub trait Audience: Observer {
     fn over(&mut self, _host: &HostRunReport) {}
 }
 
-/// Runs jobs on hosts. The lines that precede a run are passed on as messages, too.
+/// Runs jobs on hosts. The lines that precede a run are passed on as messages as well.
 pub fn run(seats: Vec<Seat>, settings: Settings, observer: &mut dyn Audience) -> Result<Outcome, Refused> {
     let signals = SignalQueue::new(SIGNALS)?;
     let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
@@ -167,7 +167,7 @@ struct Controller<'a> {
     /// When all hosts were told to stop without waiting.
     stopped_ns: Option<u64>,
     ended_at_once_ns: Option<u64>,
-    /// The lines that precede the run have been printed.
+    /// Set once the lines that precede the run have been printed.
     is_opened: bool,
 }
 
@@ -181,7 +181,7 @@ impl Controller<'_> {
             self.start_stage();
             self.look();
             self.take_requests();
-            // A host may have been given up just now.
+            // Set if a host may have just been given up.
             self.report_ends();
             if self.members.iter().all(Member::is_over) {
                 return;
@@ -287,8 +287,8 @@ impl Controller<'_> {
         }
     }
 
-    /// Prints the lines that precede a run once all hosts have planned their jobs: those of the first host,
-    /// and those of other hosts that differ.
+    /// Prints the lines that precede a run once all hosts have planned their jobs: those of the first host, and
+    /// different lines of other hosts.
     fn open(&mut self) {
         let waits = |member: &Member| member.is_live() && member.opening.is_none();
         if self.is_opened || self.members.iter().any(waits) {
@@ -325,7 +325,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Starts the earliest stage that hosts are ready for, once no other host may still become ready for it.
+    /// Starts the earliest stage for which hosts are ready, once no other host can still become ready for it.
     fn start_stage(&mut self) {
         let live = || self.members.iter().filter(|member| member.is_live());
         let is_ready = |member: &Member| {
@@ -542,7 +542,7 @@ impl Controller<'_> {
     }
 }
 
-/// A message of a host with its name; `None` for a message that is not a line.
+/// A host's message with its name; `None` for a message that is not a line.
 pub fn of_host(host: &str, message: Message) -> Option<Message> {
     let named = |text: &str| named(host, text);
     match message {
@@ -556,7 +556,8 @@ pub fn of_host(host: &str, message: Message) -> Option<Message> {
     }
 }
 
-/// A text of a host, with its name before each line, so that no line can pass for one of the controller.
+/// A host's text, with the host's name before each line, so that no line can be mistaken for one of the
+/// controller's.
 pub fn named(host: &str, text: &str) -> String {
     let lines = text.trim_start_matches('\n').split('\n');
     lines.map(|line| format!("<{host}> {line}")).collect::<Vec<_>>().join("\n")

@@ -1,5 +1,5 @@
-//! Identifies the local user at the other end of a socket. Without keys an agent serves only its own user and root: a
-//! loopback port is open to every local user, and so are many socket files.
+//! Identifies the local user at the other end of a socket. Without keys an agent serves only its own user and
+//! root: a loopback port is accessible to every local user, as are many socket files.
 
 use super::tcp::Socket;
 use fathom_errors::plain;
@@ -43,7 +43,7 @@ pub(crate) enum TableError {
     #[error("{table}: {error}", error = plain(.error))]
     NotRead { table: &'static str, error: io::Error },
     /// The socket is in no table.
-    #[error("its socket is gone")]
+    #[error("The socket no longer exists.")]
     Gone,
 }
 
@@ -151,7 +151,7 @@ mod tests {
             let mut client = TcpStream::connect(place).expect("it listens");
             let accepted = Socket::tcp(listener.accept().expect("it connected").0).expect("a socket");
             check(&accepted).unwrap_or_else(|error| panic!("{host}: {error}"));
-            // A closed socket has no user; it must not be taken for root's.
+            // A closed socket has no user, and must not be mistaken for root's.
             client.write_all(b"x").expect("sent");
             drop(client);
             assert!(check(&accepted).is_err(), "{host}");

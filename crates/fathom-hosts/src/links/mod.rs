@@ -21,7 +21,7 @@ use std::time::Duration;
 const MOST_NOISE: usize = 64 << 10;
 /// Maximum number of characters of such output that are shown.
 const MOST_SHOWN: usize = 200;
-/// Maximum number of bytes that are read before other hosts have their turn.
+/// Maximum number of bytes read before other hosts have their turn.
 const MOST_AT_A_TURN: usize = 4 << 20;
 
 /// Framed connection to an agent.
@@ -29,7 +29,7 @@ pub struct Connection {
     way: Framed,
     is_greeted: bool,
     is_refused: bool,
-    /// The last line received before the greeting.
+    /// Last line received before the greeting.
     noise: String,
     /// Why nothing more will arrive.
     end: Option<String>,
@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Why nothing more will arrive; `None` while it may. Frames received earlier are still returned.
+    /// Why nothing more will arrive; `None` if more may. Frames received earlier are still returned.
     pub fn end(&self) -> Option<&str> {
         self.end.as_deref()
     }
@@ -104,7 +104,7 @@ impl Connection {
         }
         let Taken { bytes, end } = self.way.read(MOST_AT_A_TURN);
         if !self.is_greeted {
-            // What arrived before the end may name the reason.
+            // Data that arrived before the end may contain the reason.
             self.take_greeting();
         }
         match end {
@@ -121,7 +121,7 @@ impl Connection {
         }
         match self.way.write() {
             Ok(()) => {}
-            // Its last message is still to be read and says more.
+            // Its last message has yet to be read and contains more.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.bytes.clear(),
             Err(error) => self.fail(plain(&error)),
         }
@@ -172,7 +172,7 @@ impl Connection {
         None
     }
 
-    /// Finds the agent's first line; the output of a login shell before it is skipped.
+    /// Finds the agent's first line; any output of a login shell before it is skipped.
     fn take_greeting(&mut self) -> bool {
         loop {
             let pending = self.way.splitter.pending();

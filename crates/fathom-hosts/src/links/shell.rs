@@ -21,9 +21,9 @@ use thiserror::Error;
 const SSH: &str = "ssh -T -o BatchMode=yes {host}";
 /// How much of a shell's standard error is kept.
 const MOST_WORDS: usize = 4096;
-/// How long a shell may take to end after its agent.
+/// How long a shell may take to end after its agent has ended.
 const END_PATIENCE: Duration = Duration::from_millis(500);
-/// How long it may take if it has to remove a program first, or was told to end.
+/// How long it may take if it first has to remove a program, or was told to end.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why hosts cannot be reached through a shell.
@@ -40,7 +40,7 @@ pub enum ShellError {
 /// Settings for reaching hosts through a shell.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// Words of the command; `{host}` stands for the host.
+    /// Words of the command; `{host}` is replaced by the host.
     words: Vec<String>,
     /// The shell passes the command to another shell, so it is quoted twice.
     quotes: bool,
@@ -108,7 +108,7 @@ impl Shell {
     }
 }
 
-/// Reads the program from standard input, checks it, runs it and removes it. `head` leaves the rest of the
+/// Reads the program from standard input, verifies it, runs it and removes it. `head` leaves the rest of the
 /// input to the agent.
 fn push_script(program: &[u8]) -> String {
     let sum: String = Sha256::digest(program).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -135,9 +135,9 @@ pub struct ShellPipe {
     child: Child,
     /// The program to push, and how much of it has been sent.
     program: Option<(Arc<Vec<u8>>, usize)>,
-    /// A program was pushed; it is removed at the end.
+    /// Set if a program was pushed, which is removed at the end.
     was_pushed: bool,
-    /// The end of its standard error.
+    /// The last part of its standard error.
     said: VecDeque<u8>,
     is_closed: bool,
 }
@@ -256,7 +256,7 @@ impl Drop for ShellPipe {
             let _ = self.exit_status(REMOVAL_PATIENCE);
             let _ = self.child.kill();
         }
-        // It has ended, or has just been killed.
+        // It has ended, or was just killed.
         let _ = self.child.wait();
     }
 }

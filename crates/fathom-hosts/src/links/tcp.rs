@@ -33,7 +33,7 @@ impl Socket {
     /// A socket from a connected stream.
     pub fn tcp(stream: TcpStream) -> io::Result<Socket> {
         stream.set_nonblocking(true)?;
-        // Clock questions are small and must not wait for more data.
+        // Clock requests are small and must not wait for more data.
         stream.set_nodelay(true)?;
         Ok(Socket::Tcp(stream))
     }
@@ -68,9 +68,9 @@ impl Socket {
         }
     }
 
-    /// Closes the sending side.
+    /// Shuts down the sending side.
     pub fn end_output(&self) {
-        // A socket that is closed already is fine.
+        // A socket that is already closed is not an error.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
@@ -112,9 +112,9 @@ impl Write for Socket {
 /// Unencrypted transport, for this machine or a trusted network.
 pub struct PlainPipe {
     socket: Socket,
-    /// Bytes received before the pipe was made.
+    /// Bytes received before the pipe was created.
     first: Vec<u8>,
-    /// The unsent rest of the opening line.
+    /// Unsent rest of the opening line.
     opening: Vec<u8>,
 }
 
@@ -220,7 +220,7 @@ pub enum ConnectError {
     /// The name of the host is not an address.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// A remote agent, but no keys.
+    /// The agent is remote, but there are no keys.
     #[error("an agent at {0} is reached with keys: give --keys=FILE (fathom keys makes it)")]
     NoKeys(Address),
     /// Nothing listens there, or the network is down.
@@ -335,7 +335,7 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// The next connection, and its address.
+    /// Accepts the next connection; returns it with its address.
     pub fn accept(&self) -> io::Result<(Socket, String)> {
         match self {
             Listener::Tcp(listener) => {
@@ -362,7 +362,7 @@ impl Listener {
         }
     }
 
-    /// The port, chosen by the system if it was 0.
+    /// The port; chosen by the system if it was 0.
     pub fn port(&self) -> Option<u16> {
         match self {
             Listener::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),

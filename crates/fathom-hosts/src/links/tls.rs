@@ -17,7 +17,8 @@ pub struct TlsPipe {
     tls: Connection,
     /// The first bytes, until they are recognised as TLS.
     first: Option<Vec<u8>>,
-    /// Why the connection ends. The peer closes it after it has read the reason; closing it earlier could discard the reason.
+    /// Why the connection ends. The peer closes it after reading the reason; closing it earlier could discard
+    /// the reason.
     farewell: Option<&'static str>,
 }
 
@@ -25,7 +26,7 @@ pub struct TlsPipe {
 const TELLING: usize = 24;
 
 impl TlsPipe {
-    /// The connecting side, with its keys; the handshake takes place during reads and writes.
+    /// The connecting side with its keys; the handshake takes place during reads and writes.
     pub fn connect(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
         // The name is not checked; the key is.
         let name = ServerName::try_from("peer").map_err(KeysError::Name)?;
@@ -39,7 +40,7 @@ impl TlsPipe {
         Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
     }
 
-    /// Continues the handshake as far as possible without waiting; true once the peer has authenticated.
+    /// Continues the handshake as far as possible without blocking; true once the peer has authenticated.
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         loop {
             match self.push() {
@@ -92,7 +93,7 @@ impl TlsPipe {
         first.extend_from_slice(&some[..*read.as_ref().unwrap_or(&0)]);
         let is_tls = first.first().is_some_and(|kind| (0x14..=0x18).contains(kind));
         if first.starts_with(OPENING.as_bytes()) {
-            // A controller looks for the reason in place of the greeting.
+            // A controller expects the reason in place of the greeting.
             let line = "an agent that has keys answers only those who have them, too: give --keys=FILE";
             let _ = writeln!(self.socket, "{line}");
             self.socket.end_output();
@@ -167,7 +168,7 @@ impl Pipe for TlsPipe {
             }
             match self.tls.reader().read(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // A close without a TLS alert is an end, too: frames show whether they are complete.
+                // A close without a TLS alert counts as an end as well: frames show whether they are complete.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 done => return done,
             }
@@ -184,7 +185,7 @@ impl Pipe for TlsPipe {
         let taken = self.tls.writer().write(bytes)?;
         match self.push() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            // Pending TLS output goes out before more is accepted.
+            // Pending TLS output is sent before more is accepted.
             _ if taken == 0 && !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(taken),
         }

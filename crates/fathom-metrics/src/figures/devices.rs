@@ -40,7 +40,7 @@ pub(super) fn families(report: &RunReport) -> Vec<Family> {
     vec![ios.into(), bytes.into(), merges.into(), time.into(), queued.into(), busy.into()]
 }
 
-/// A device and its components, each once.
+/// A device and its components, without duplicates.
 fn add<'a>(host: &Labels, device: &'a DiskReport, devices: &mut Vec<(Labels, &'a DiskReport)>) {
     let labels = with(host, "device", &*device.name);
     if !devices.iter().any(|(own, _)| *own == labels) {

@@ -40,9 +40,9 @@ impl Unit {
 /// How the values of a family behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// Only grows, except when a job restarts its figures, as at the end of its ramp.
+    /// Only increases, except when a job restarts its figures, as at the end of its ramp.
     Counter,
-    /// Goes up and down.
+    /// Increases and decreases.
     Gauge,
 }
 
@@ -93,12 +93,12 @@ pub fn families(snapshot: &Snapshot) -> Vec<Family> {
     families
 }
 
-/// The families that are known before the first snapshot.
+/// Families that are known before the first snapshot.
 pub fn families_of_nothing(version: &str) -> Vec<Family> {
     vec![run::about(version)]
 }
 
-/// The reports that become series, with the label of the host: those of the hosts, if there are several.
+/// Reports that become series, with the host's label: those of the hosts, if there are several.
 fn parts(report: &fathom_stats::report::RunReport) -> Vec<(Labels, &fathom_stats::report::RunReport)> {
     match &report.hosts {
         None => vec![(Labels::new(), report)],
@@ -110,7 +110,7 @@ fn parts(report: &fathom_stats::report::RunReport) -> Vec<(Labels, &fathom_stats
     }
 }
 
-/// These labels plus one.
+/// These labels, plus one.
 fn with(labels: &Labels, name: &'static str, value: impl Into<String>) -> Labels {
     let mut labels = labels.clone();
     labels.push((name, value.into()));

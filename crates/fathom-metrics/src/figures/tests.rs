@@ -106,7 +106,7 @@ fn hosts_are_told_apart() {
         overlap: None,
         ..HostsReport::default()
     };
-    // The report also has the sum over all hosts, which would be counted twice.
+    // The report also contains the sum over all hosts, which would count everything twice.
     let report = RunReport { jobs: vec![job("a", 4)], hosts: Some(hosts), ..RunReport::default() };
     let expected = [
         "fathom_host_up{host=\"one\"} 1",

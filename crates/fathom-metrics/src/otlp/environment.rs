@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// Default address of a collector.
 const USUAL_URL: &str = "http://localhost:4318";
-/// Default timeout of an answer.
+/// Default timeout for a response.
 const USUAL_TIMEOUT_MS: u64 = 10_000;
 /// Default export interval. The specification's minute is longer than many runs.
 const USUAL_INTERVAL_MS: u64 = 10_000;
@@ -18,10 +18,10 @@ const USUAL_INTERVAL_MS: u64 = 10_000;
 /// Why the environment's settings of OpenTelemetry cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EnvironmentError {
-    /// It disables the export.
+    /// The variable disables the export.
     #[error("OTEL_SDK_DISABLED=true forbids it")]
     Disabled,
-    /// A certificate without its key, or the reverse.
+    /// A certificate without its key, or vice versa.
     #[error("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and …_CLIENT_KEY must be set together")]
     HalfIdentity,
     /// Delta temporality.

@@ -30,7 +30,7 @@ const FINEST_SCALE: i32 = 6;
 pub(super) struct Starts(HashMap<(&'static str, Labels), (u64, f64)>);
 
 impl Starts {
-    /// Start time of the series, given its present value.
+    /// Start time of the series, given its current value.
     fn of(&mut self, metric: &Metric, labels: &Labels, value: f64, moment: &Moment) -> u64 {
         let place = self.0.entry((metric.name, labels.clone())).or_insert((moment.started_ns, 0.0));
         if value < place.1 {
@@ -188,8 +188,8 @@ fn exponential_point(
     }
 }
 
-/// The bins in buckets of the finest scale at which all of them fit. A bin that spans a bound is assigned by
-/// its middle, which is off by half a bin (0.8 %) at most.
+/// Assigns bins to buckets of the finest scale at which all of them fit. A bin that spans a bound is assigned
+/// by its middle, which is off by at most half a bin (0.8 %).
 fn exponential_buckets(stats: &LatencyStats) -> (i32, Buckets) {
     let mut values: Vec<(f64, u64)> = stats
         .histogram

@@ -94,7 +94,7 @@ fn of_verdict(verdict: &VerdictReport) -> Vec<KeyValue> {
     vec![text("fathom.verdict", verdict.word()), text("fathom.findings", &codes.join(" "))]
 }
 
-/// Adds the jobs of a machine; below its stages, if it has several.
+/// Adds the jobs of a machine, below its stages if it has several.
 fn add_jobs(report: &RunReport, host: Option<&str>, ids: &Ids, spans: &mut Vec<Span>) {
     let run = ids.span(0);
     let mut ran_in = BTreeMap::<u32, WallSpan>::new();

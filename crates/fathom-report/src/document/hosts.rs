@@ -28,7 +28,7 @@ fn host(host: &stats::HostRunReport, row: &HostRow, result: impl Fn(&RunReport) 
         HostEnd::Lost { reason, snapshot_ms } => ("lost", reason.as_str(), *snapshot_ms),
     };
     let [read, write, trim] = row.directions.each_ref().map(figures).into_array();
-    // A report without its long parts does not count as a full document.
+    // A report without its long parts is not a full document.
     let whole = host.report.as_deref().filter(|_| host.digest.is_none());
     HostResult {
         name: host.name.clone(),

@@ -103,7 +103,7 @@ fn direction(
         bw: rate >> 10,
         iops: figure(report.iops()),
         runtime_ms: report.runtime_ms,
-        // Failed I/Os were also issued; readers interpret this figure as the load on the device.
+        // Failed I/Os were issued as well; readers interpret this figure as the load on the device.
         total_ios: report.issued.max(report.total_ios),
         short_ios: report.short_ios,
         drop_ios: report.drop_ios,
@@ -138,7 +138,7 @@ fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) 
     }
 }
 
-/// How many I/Os were due, how many waited, and how their time since then was spent.
+/// How many I/Os were due, how many waited, and how they spent their time since then.
 fn arrivals(arrivals: &ArrivalsReport, view: &ViewOptions, with_bins: bool) -> ArrivalsResult {
     let figures = |stats| latency(stats, view, true, with_bins);
     ArrivalsResult {

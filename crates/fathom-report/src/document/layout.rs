@@ -21,7 +21,7 @@ fn text(value: &impl Serialize, formatter: impl Formatter) -> io::Result<Vec<u8>
     Ok(bytes)
 }
 
-/// What both layouts have in common.
+/// What both layouts share.
 struct OneLine;
 
 impl Formatter for OneLine {
@@ -29,7 +29,7 @@ impl Formatter for OneLine {
         write!(writer, "{value:.6}")
     }
 
-    /// Control characters as numeric escapes, however they got into a job's name.
+    /// Control characters become numeric escapes, however they got into a job's name.
     fn write_char_escape<W: ?Sized + Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
         let code = match escape {
             CharEscape::Quote => return writer.write_all(b"\\\""),

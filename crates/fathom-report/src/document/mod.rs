@@ -42,7 +42,7 @@ pub(crate) fn result_with(
     }
 }
 
-/// The measurements, without the members that a document contains only once.
+/// The measurements, without members that a document contains only once.
 fn measured(report: &RunReport, with_bins: bool) -> RunResult {
     let jobs = report.jobs.iter().map(|entry| job::result(entry, &report.groups, with_bins));
     let stages = report.stages.iter().map(|stage| StageResult {

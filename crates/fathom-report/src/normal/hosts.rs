@@ -1,4 +1,4 @@
-//! The hosts of a multi-host run: a row each, then how well they ran together.
+//! The hosts of a multi-host run: a row for each, then how evenly they ran.
 
 use crate::scale::{Scale, duration};
 use fathom_stats::Direction;
@@ -8,10 +8,10 @@ use fathom_stats::hosts::{
 };
 use fathom_stats::report::RunReport;
 
-/// Hosts without remarks that get a row.
+/// Number of hosts without remarks that get a row.
 const MOST_PLAIN_ROWS: usize = 20;
 
-/// Maximum number of lines on the files of jobs.
+/// Maximum number of lines about the files of jobs.
 const MOST_LINES_ON_FILES: usize = 8;
 
 /// Appends the section.

@@ -27,8 +27,8 @@ const DISTRIBUTION_ENTRIES: usize = 5;
 /// Maximum number of characters of a stored error in the first line.
 const ERROR_TEXT_LIMIT: usize = 127;
 
-/// Appends the block of all clients together, `total`. As in fio, it lacks what cannot be summed, and has its
-/// own form of rates and percentiles.
+/// Appends the block of all clients together, `total`. As in fio, it lacks figures that cannot be summed, and
+/// has its own form of rates and percentiles.
 pub(super) fn append_all_clients(text: &mut String, total: &JobReport, report: &RunReport) {
     let mut shown = String::new();
     append_block(&mut shown, total, report, Form::AllClients);
@@ -110,7 +110,7 @@ fn append_direction(
     zone_resets: Option<u64>,
     form: Form,
 ) {
-    // A direction in which no I/O ended has only its error to show, which is in the first line.
+    // A direction in which no I/O completed has only its error to show, which is in the first line.
     if direction.is_idle() {
         return;
     }
@@ -311,7 +311,7 @@ fn append_engine(text: &mut String, job: &JobReport) {
 fn append_issued(text: &mut String, job: &JobReport) {
     let figures: [fn(&DirectionReport) -> u64; 3] = [|d| d.issued, |d| d.short_ios, |d| d.drop_ios];
     let [issued, short, dropped] = match job.view.unified {
-        // All directions as one are counted in the place of reads.
+        // If all directions are reported as one, they are counted in place of reads.
         UnifiedReporting::Mixed => figures.map(|figure| [figure(&job.mixed()), 0, 0]),
         _ => figures.map(|figure| job.directions.each_ref().map(figure).into_array()),
     };

@@ -11,7 +11,7 @@ const LEAST_VALUE_COLUMNS: usize = 5;
 /// Maximum number of decimals of a percentile.
 const MOST_DECIMALS: usize = 6;
 
-/// The unit that a line or table is shown in.
+/// The unit in which a line or table is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unit {
     name: &'static str,
@@ -23,7 +23,7 @@ const USEC: Unit = Unit { name: "usec", nanoseconds: 1_000 };
 const MSEC: Unit = Unit { name: "msec", nanoseconds: 1_000_000 };
 
 impl Unit {
-    /// The largest unit in which the extremes and the deviation are still significant.
+    /// The largest unit in which the extremes and the deviation remain significant.
     fn of_line(stats: &LatencyStats) -> Unit {
         let fits = |unit: Unit| {
             stats.min_ns > 2 * unit.nanoseconds

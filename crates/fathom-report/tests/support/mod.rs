@@ -1,4 +1,4 @@
-//! Reports made by hand: recorded samples, no clock, so that their texts never change.
+//! Hand-made reports: recorded samples without a clock, so that their texts never change.
 
 // Each test program uses a part of these helpers.
 #![allow(dead_code)]
@@ -10,10 +10,10 @@ use fathom_stats::series::SampleStats;
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
 use fathom_stats::{Direction, PerDirection};
 
-/// The moment of every report made here: 2026-11-21 00:31:16 UTC.
+/// The time of every report made here: 2026-11-21 00:31:16 UTC.
 pub(crate) const TIMESTAMP_MS: u64 = 1_795_221_076_578;
 
-/// A repeatable spread of latencies around `middle` ns with a long tail.
+/// A reproducible distribution of latencies around `middle` ns with a long tail.
 pub(crate) fn latencies(middle: u64, count: u64) -> impl Iterator<Item = u64> {
     let mut state = middle;
     (0..count).map(move |index| {
@@ -141,7 +141,7 @@ pub(crate) fn report(jobs: Vec<JobReport>) -> RunReport {
     }
 }
 
-/// What commands read of a report at hand is what they read of its text.
+/// Commands read the same from a report in memory as from its text.
 pub(crate) fn check_readable(report: &RunReport) {
     let mut text = Vec::new();
     fathom_report::by_name("json+")
@@ -175,7 +175,8 @@ pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
     }
 }
 
-/// A host that read for a second, this many I/Os in every quarter of it, each in about `middle` ns; its jobs started `skew_us` late.
+/// A host that read for a second, with this many I/Os in every quarter of it, each taking about `middle` ns;
+/// its jobs started `skew_us` late.
 pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostRunReport {
     let reads = direction(4 * ios, 4096, 1000, middle, None);
     let points = (1..=4).map(|number| {
@@ -209,7 +210,7 @@ pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostRunRe
     }
 }
 
-/// Nine hosts: one is slow, one has slow reads, one was lost, one never began.
+/// Nine hosts: one is slow, one has slow reads, one was lost, one never started.
 pub(crate) fn hosts() -> Vec<HostRunReport> {
     let mut hosts = vec![
         host("a1", 260, 60_000, 300),

@@ -1,4 +1,4 @@
-//! What was checked in a run: verification, replays, slices of slow reads, and the verdict.
+//! Checks during a run: verification, replays, slices of slow reads, and the verdict.
 
 use crate::{lenient, written};
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
@@ -19,7 +19,7 @@ pub struct Verification {
     pub checked_bytes: u64,
     /// Blocks that were wrong.
     pub wrong_blocks: u64,
-    /// The same by kind of mismatch.
+    /// Wrong blocks by kind of mismatch.
     pub miscompares: BTreeMap<String, u64>,
     /// Files that list them.
     pub listed_in: Vec<String>,
@@ -32,11 +32,11 @@ pub struct Verification {
     pub from_memory_bytes: Option<u64>,
     /// Checked bytes for which the system does not report whether they came from memory.
     pub unknown_source_bytes: u64,
-    /// The job prevented the cache from being dropped.
+    /// True if the job prevented the cache from being dropped.
     pub keeps_cache: bool,
-    /// Other workers may have written the same blocks.
+    /// True if other workers may have written the same blocks.
     pub shares_blocks: bool,
-    /// The job did not know which run wrote the data.
+    /// True if the job did not know which run wrote the data.
     pub takes_any_run: bool,
 }
 
@@ -52,12 +52,12 @@ pub struct ReplayResult {
     pub logs: Vec<String>,
     /// Their entries.
     pub entries: u64,
-    /// Issue time minus due time.
+    /// Issue time minus due time of entries.
     #[serde(rename = "lateness_ns")]
     pub lateness: LatenessResult,
 }
 
-/// A latency with its count first.
+/// A latency whose count is written first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatenessResult {
@@ -93,9 +93,9 @@ pub struct LatenessResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlicesResult {
-    /// No slice had too many.
+    /// True if no slice had too many slow reads.
     pub passed: bool,
-    /// The run ended early.
+    /// True if the run ended early.
     pub interrupted: bool,
     /// In order.
     pub slices: Vec<SliceResult>,
@@ -109,9 +109,9 @@ pub struct SliceResult {
     pub reads: u64,
     /// Share of reads that took longer than 1 ms.
     pub percent_above_1ms: f64,
-    /// Longer than 8 ms.
+    /// Share of reads that took longer than 8 ms.
     pub percent_above_8ms: f64,
-    /// Longer than 64 ms.
+    /// Share of reads that took longer than 64 ms.
     pub percent_above_64ms: f64,
 }
 
@@ -127,7 +127,7 @@ pub struct VerdictResult {
     pub doubtful: u64,
     /// The most severe first.
     pub findings: Vec<FindingResult>,
-    /// Codes of checks that could not be made.
+    /// Codes of checks that could not be performed.
     pub not_checked: Vec<String>,
 }
 
@@ -155,7 +155,7 @@ pub struct FindingResult {
     /// What to do about it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub advice: String,
-    /// The figures behind it, by name.
+    /// The figures behind the finding, by name.
     #[serde(deserialize_with = "lenient::pairs", serialize_with = "written::pairs")]
     pub evidence: Vec<(String, f64)>,
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobResult {
-    /// Name; in a multi-host result followed by the host.
+    /// Name; in a multi-host result, followed by the host.
     #[serde(rename = "jobname")]
     pub name: String,
     /// Reporting group.
@@ -28,7 +28,7 @@ pub struct JobResult {
     /// What failed and why; `None` if nothing ended it early, and in results of fio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// Estimated seconds to go.
+    /// Estimated remaining seconds.
     #[serde(
         rename = "eta",
         deserialize_with = "lenient::some_whole",
@@ -50,7 +50,7 @@ pub struct JobResult {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub options: Vec<(String, String)>,
-    /// Reads; `None` if all directions are reported as one.
+    /// Reads; `None` if all directions are reported together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionResult>,
     /// Writes.
@@ -62,7 +62,7 @@ pub struct JobResult {
     /// Syncs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncResult>,
-    /// All directions as one, if the job requested it.
+    /// All directions together, if the job requested that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixed: Option<DirectionResult>,
     /// Sum of the clones' run times in ms.
@@ -71,7 +71,7 @@ pub struct JobResult {
     /// Share of the run time that went to user code, percent of one processor, averaged over the clones.
     #[serde(deserialize_with = "lenient::number")]
     pub usr_cpu: f64,
-    /// The same for the kernel on the job's behalf.
+    /// Share of the run time spent in the kernel on the job's behalf, in the same way.
     #[serde(deserialize_with = "lenient::number")]
     pub sys_cpu: f64,
     /// Context switches.
@@ -89,16 +89,16 @@ pub struct JobResult {
     /// Shares of submissions that carried 0, 1-4, 5-8, ... I/Os.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub iodepth_submit: Vec<(String, f64)>,
-    /// Shares of reaps that returned this many.
+    /// Shares of reaps that returned these numbers of I/Os.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub iodepth_complete: Vec<(String, f64)>,
     /// Shares of I/Os up to a latency, by the upper bound in ns.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub latency_ns: Vec<(String, f64)>,
-    /// The same, by the upper bound in µs.
+    /// Shares of I/Os up to a latency, by the upper bound in µs.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub latency_us: Vec<(String, f64)>,
-    /// The same, by the upper bound in ms.
+    /// Shares of I/Os up to a latency, by the upper bound in ms.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub latency_ms: Vec<(String, f64)>,
     /// Errors that did not end it, if it tolerates errors.
@@ -107,19 +107,19 @@ pub struct JobResult {
     /// errno of the first of them.
     #[serde(deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
     pub first_error: Option<i64>,
-    /// Depth that was requested or found; this and the next five are `None` for a job that never ran.
+    /// Queue depth that was requested or found; this and the next five are `None` for a job that never ran.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub latency_depth: Option<u64>,
-    /// `latency_target` in ns (µs in results of earlier versions of fathom); 0 when there is none.
+    /// `latency_target` in ns (µs in results of earlier versions of fathom); 0 if there is none.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub latency_target: Option<u64>,
-    /// The same under the key that names the unit.
+    /// `latency_target` under the key that names the unit.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub latency_target_ns: Option<u64>,
     /// Share of I/Os that must meet the target, percent.
     #[serde(deserialize_with = "lenient::some_number", skip_serializing_if = "Option::is_none")]
     pub latency_percentile: Option<f64>,
-    /// Its window in µs; 0 when there is none.
+    /// Window of the target in µs; 0 if there is none.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub latency_window: Option<u64>,
     /// The same under the key that names the unit.
@@ -144,7 +144,7 @@ pub struct JobResult {
     /// The engine's own counters and timers.
     #[serde(rename = "fathom engine", skip_serializing_if = "EngineResult::is_empty")]
     pub engine: EngineResult,
-    /// Server that ran it, in a run that a client requested; otherwise empty.
+    /// Server that ran it, if a client requested the run; otherwise empty.
     #[serde(rename = "hostname", skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// Port of that server.
@@ -177,7 +177,7 @@ pub struct DirectionResult {
     /// I/Os.
     #[serde(deserialize_with = "lenient::whole")]
     pub total_ios: u64,
-    /// I/Os that moved less than asked.
+    /// I/Os that moved less than requested.
     #[serde(deserialize_with = "lenient::whole")]
     pub short_ios: u64,
     /// I/Os that were dropped.
@@ -192,10 +192,10 @@ pub struct DirectionResult {
     /// Total latency.
     #[serde(rename = "lat_ns")]
     pub lat: LatencyResult,
-    /// Response time, of an open loop.
+    /// Response time, in an open loop.
     #[serde(rename = "resp_ns", skip_serializing_if = "Option::is_none")]
     pub response: Option<LatencyResult>,
-    /// What was due in an open loop, and what waited.
+    /// Arrivals of an open loop: due and waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsResult>,
     /// Latency per I/O priority, if there were several.
@@ -234,7 +234,7 @@ pub struct DirectionResult {
     /// Number of samples.
     #[serde(deserialize_with = "lenient::whole")]
     pub iops_samples: u64,
-    /// Share of accesses that the engine's own cache answered, percent; for engines that report it.
+    /// Share of accesses served by the engine's own cache, percent; for engines that report it.
     #[serde(
         rename = "cachehit",
         deserialize_with = "lenient::some_number",
@@ -256,10 +256,10 @@ pub struct PriorityResult {
     /// Hint to the device.
     #[serde(rename = "priohint")]
     pub hint: u32,
-    /// Total latency, if percentiles were requested of it.
+    /// Total latency, if its percentiles were requested.
     #[serde(rename = "lat_ns", skip_serializing_if = "Option::is_none")]
     pub lat: Option<LatencyResult>,
-    /// Completion latency otherwise.
+    /// Completion latency, otherwise.
     #[serde(rename = "clat_ns", skip_serializing_if = "Option::is_none")]
     pub clat: Option<LatencyResult>,
 }
@@ -283,13 +283,13 @@ pub struct ArrivalsResult {
     /// Largest number waiting.
     #[serde(deserialize_with = "lenient::whole")]
     pub backlog_max: u64,
-    /// From the due time of an I/O to its start.
+    /// Time from the due time of an I/O to its start.
     #[serde(rename = "start_delay_ns")]
     pub start_delay: LatencyResult,
-    /// The tester's own part of that.
+    /// The tester's own share of that delay.
     #[serde(rename = "own_delay_ns")]
     pub own_delay: LatencyResult,
-    /// From its start to its completion.
+    /// Time from its start to its completion.
     #[serde(rename = "service_ns")]
     pub service: LatencyResult,
 }
@@ -321,10 +321,10 @@ pub struct BlockStates {
     /// Written, and not trimmed since.
     #[serde(deserialize_with = "lenient::whole")]
     pub written: u64,
-    /// Their first error was that of a trim.
+    /// The first error was in a trim.
     #[serde(deserialize_with = "lenient::whole")]
     pub trim_failed: u64,
-    /// Their first error was that of a write.
+    /// The first error was in a write.
     #[serde(deserialize_with = "lenient::whole")]
     pub write_failed: u64,
 }
@@ -341,7 +341,7 @@ pub struct SyncResult {
     pub latency: LatencyResult,
 }
 
-/// What an engine counts and times itself: connections, responses by status, times to the first byte.
+/// Counters and timings of an engine: connections, responses by status, times to first byte.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineResult {
@@ -363,7 +363,7 @@ pub struct SteadyStateResult {
     /// Length of the window, s.
     #[serde(rename = "duration")]
     pub duration_seconds: u64,
-    /// 1 if it was reached.
+    /// 1 if steady state was reached.
     pub attained: u32,
     /// Value of the criterion in the window.
     pub criterion: String,
@@ -396,8 +396,8 @@ pub struct SteadyStateWindow {
 }
 
 impl JobResult {
-    /// Read, write and trim; those without I/O are `None`. With `unified_rw_reporting` everything is under
-    /// read.
+    /// Read, write and trim; `None` for directions without I/O. With `unified_rw_reporting`, everything is
+    /// under read.
     pub fn directions(&self) -> [Option<&DirectionResult>; 3] {
         let shown = |direction| match direction {
             Direction::Read => self.mixed.as_ref().or(self.read.as_ref()),
@@ -416,17 +416,17 @@ impl JobResult {
         }
     }
 
-    /// Bytes moved in a direction; 0 if it was not reported on its own.
+    /// Bytes moved in a direction; 0 if it was not reported separately.
     pub fn io_bytes(&self, direction: Direction) -> u64 {
         self.reported(direction).map_or(0, |figures| figures.io_bytes)
     }
 
-    /// I/Os of a direction; 0 if it was not reported on its own.
+    /// I/Os in a direction; 0 if it was not reported separately.
     pub fn total_ios(&self, direction: Direction) -> u64 {
         self.reported(direction).map_or(0, |figures| figures.total_ios)
     }
 
-    /// No I/O of a direction was reported on its own.
+    /// True if no I/O of this direction was reported separately.
     pub fn is_idle(&self, direction: Direction) -> bool {
         self.reported(direction).is_none_or(DirectionResult::is_empty)
     }
@@ -441,7 +441,7 @@ impl JobResult {
         self.sync.as_ref().map(|sync| sync.latency.clone()).unwrap_or_default()
     }
 
-    /// The directions with I/O and their names; a job that reports all as one has `mixed`.
+    /// The directions with I/O, and their names; a job that reports all together has `mixed`.
     pub fn active(&self) -> Vec<(&'static str, &DirectionResult)> {
         let is_idle = self.is_idle(Direction::Read) && self.is_idle(Direction::Write);
         if let Some(mixed) = self.mixed.as_ref().filter(|_| is_idle) {
@@ -460,14 +460,14 @@ impl SyncResult {
 }
 
 impl EngineResult {
-    /// The engine counted and timed nothing.
+    /// True if the engine reported no counters or timings.
     fn is_empty(&self) -> bool {
         self.counts.is_empty() && self.times.is_empty()
     }
 }
 
 impl DirectionResult {
-    /// Nothing was done.
+    /// True if no trims or other work was done.
     pub fn is_empty(&self) -> bool {
         self.total_ios == 0 && self.io_bytes == 0
     }

@@ -61,7 +61,7 @@ impl LatencyResult {
         self.printed().find(|(key, _)| (key - percent).abs() < 1e-6).map(|(_, ns)| ns)
     }
 
-    /// The printed percentiles, none above the maximum, as the centre of its bin may be.
+    /// The printed percentiles, limited to the maximum, which the centre of a bin may exceed.
     pub fn printed(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.percentiles.iter().map(|&(percent, ns)| (percent, self.at_most(ns)))
     }

@@ -1,4 +1,4 @@
-//! The machine's part of a result: devices, and how jobs were run on it.
+//! The machine's part of a result: devices, and how jobs were run on them.
 
 use crate::{lenient, written};
 pub use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
@@ -72,16 +72,16 @@ pub struct DiskResult {
     /// Share of the time that they were busy.
     #[serde(deserialize_with = "lenient::some_number", skip_serializing_if = "Option::is_none")]
     pub aggr_util: Option<f64>,
-    /// Server that has it, in a run that a client requested; otherwise empty.
+    /// Server to which it belongs, if a client requested the run; otherwise empty.
     #[serde(rename = "hostname", skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// Port of that server.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub port: Option<u64>,
-    /// Holds no file of a job: it is listed because a device above it is used, or is a duplicate.
+    /// True if it holds no file of a job: it is listed because a device above it is used, or is a duplicate.
     #[serde(skip)]
     pub is_member: bool,
-    /// Underlying devices in the list, at any depth. They repeat its I/O.
+    /// Indices of the underlying devices in the list, at any depth. They repeat its I/O.
     #[serde(skip)]
     pub below: Vec<String>,
 }

@@ -42,10 +42,10 @@ pub struct RunResult {
     /// End of the run, seconds since the epoch.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<u64>,
-    /// The same in ms.
+    /// End of the run in ms since the epoch.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub timestamp_ms: Option<u64>,
-    /// The same as text.
+    /// End of the run as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub time: String,
     /// Options given before any job.
@@ -56,7 +56,7 @@ pub struct RunResult {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub global_options: Vec<(String, String)>,
-    /// One entry per clone, or per group of merged ones; of all servers if a client requested the run from
+    /// One entry per clone, or per group of merged clones; of all servers if a client requested the run from
     /// several.
     pub jobs: Vec<JobResult>,
     /// Kernel counters of the block devices.
@@ -95,7 +95,7 @@ pub struct RunResult {
     /// Traffic of network and FUSE file systems.
     #[serde(rename = "fathom mounts", skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountReport>,
-    /// The kernel's counters stage by stage, if there were several.
+    /// The kernel's counters for each stage, if there were several.
     #[serde(rename = "fathom stages", skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageResult>,
     /// Rates and latencies over time.
@@ -159,7 +159,7 @@ impl RunResult {
     }
 }
 
-/// Display name of a server among others.
+/// Display name of a server if there are several.
 pub(crate) fn server_name(all: &[(&str, Option<u64>)], host: &str, port: Option<u64>) -> String {
     match (all.iter().filter(|(other, _)| *other == host).count(), port) {
         (2.., Some(port)) => format!("{host}:{port}"),

@@ -3,7 +3,7 @@
 use crate::lenient;
 use serde::{Deserialize, Serialize};
 
-/// Measurements of `fathom quick`, and its doubts.
+/// Settings of `fathom quick`, and its doubts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuickResult {
@@ -13,7 +13,7 @@ pub struct QuickResult {
     pub file_bytes: u64,
     /// The engine of all tests.
     pub engine: String,
-    /// The page cache was bypassed.
+    /// True if the page cache was bypassed.
     pub direct: bool,
     /// Time of each test.
     pub time_ms: u64,
@@ -33,9 +33,9 @@ pub struct QuickTest {
     pub jobname: String,
     /// `read` or `write`.
     pub direction: String,
-    /// Random, not sequential.
+    /// True for random rather than sequential I/O.
     pub random: bool,
-    /// Bytes of each I/O, as in a job file: `4k`.
+    /// Size of each I/O, as in a job file: `4k`.
     pub block_size: String,
     /// I/Os in flight.
     pub depth: u32,
@@ -49,7 +49,7 @@ pub struct QuickTest {
 pub struct QuickDoubt {
     /// Keyword of this kind of doubt, shared between tests.
     pub kind: String,
-    /// Its strength; only doubts of the same kind are comparable.
+    /// Its severity; comparable only between doubts of the same kind.
     #[serde(deserialize_with = "lenient::number")]
     pub weight: f64,
     /// The doubt as a sentence.

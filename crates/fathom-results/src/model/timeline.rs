@@ -13,10 +13,10 @@ pub struct TimelineResult {
     /// Length of a point in ms; the last point may be shorter or longer.
     #[serde(deserialize_with = "lenient::whole")]
     pub interval_ms: u64,
-    /// Only the rates, at few points, as in `json`. `json+` has everything.
+    /// True if there are only rates, at few points, as in `json`. `json+` has everything.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub condensed: bool,
-    /// One entry per job, group, or for all jobs together.
+    /// One entry per job or group, or a single one for all jobs.
     pub jobs: Vec<TimelineJobResult>,
 }
 
@@ -40,7 +40,7 @@ pub struct TimelineJobResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimelinePointResult {
-    /// Its end, ms since the start.
+    /// End of the span, ms since the start.
     #[serde(deserialize_with = "lenient::whole")]
     pub end_ms: u64,
     /// Reads.
@@ -69,14 +69,14 @@ pub struct TimelineFiguresResult {
     pub clat_bins: BTreeMap<u64, u64>,
 }
 
-/// A last interval shorter than this fraction of an interval (1/N) is too short for a rate.
+/// A final interval shorter than this fraction of an interval (1/N) is too short for a rate.
 const SHORTEST_SHARE: u64 = 10;
 
 /// Number of points in a condensed timeline.
 const FEW: usize = 24;
 
-/// The `interval` of a JSON line: what was done since the previous line. A timeline uses its amounts and
-/// latencies per job.
+/// The `interval` of a JSON line: figures since the previous line. A timeline uses its amounts and latencies
+/// per job.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Interval {
@@ -99,7 +99,7 @@ impl TimelineResult {
         }
     }
 
-    /// From consecutive intervals.
+    /// Builds a timeline from consecutive intervals.
     pub(crate) fn of(intervals: &[Interval]) -> TimelineResult {
         let mut timeline = TimelineResult::default();
         for Interval { start_ms, end_ms, jobs } in intervals {
@@ -124,7 +124,7 @@ impl TimelineResult {
 }
 
 impl TimelineJobResult {
-    /// A last point that is shorter than this has no rate worth drawing: it becomes part of the one before.
+    /// A final point shorter than this has no rate worth drawing, and is merged into the previous one.
     fn join_short_end(&mut self, shortest_ms: u64) {
         let [.., before, last] = &mut self.points[..] else { return };
         if last.end_ms.saturating_sub(before.end_ms) >= shortest_ms {
@@ -137,14 +137,14 @@ impl TimelineJobResult {
         self.points.pop();
     }
 
-    /// Start of a point in ms: the end of the one before.
+    /// Start of a point in ms, which is the end of the previous one.
     pub fn start_ms(&self, point: usize) -> u64 {
         point.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |before| before.end_ms)
     }
 }
 
 impl TimelinePointResult {
-    /// Several points as one, without latencies.
+    /// Merges several points into one, without latencies.
     fn sum(points: &[TimelinePointResult]) -> TimelinePointResult {
         let sum = |direction: usize| {
             let all = || points.iter().map(|point| point.directions()[direction]);
@@ -176,7 +176,7 @@ impl TimelineFiguresResult {
         TimelineFiguresResult { io_bytes: direction.io_bytes, total_ios: direction.total_ios, clat_bins }
     }
 
-    /// Adds what was done right afterwards.
+    /// Adds the I/O that followed immediately.
     fn add(&mut self, later: &TimelineFiguresResult) {
         self.io_bytes += later.io_bytes;
         self.total_ios += later.total_ios;

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// The largest file that is read: an endless device must not fill the memory.
+/// Maximum file size, so that an endless device does not fill the memory.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Why a result could not be read: what was wrong, where, and how to fix it.
@@ -82,7 +82,7 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
-/// A result that this program has just made, in the same form as if read from its text: with single-line
+/// A result that this program has just produced, in the same form as if read from its text: with single-line
 /// strings.
 pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
     let amiss = |error| ReadError(format!("{source}: this is not a result of a run: {error}"));
@@ -97,10 +97,10 @@ pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
-/// A NUL among this many letters at the begin of a file means that it is not text.
+/// A NUL among this many letters at the start of a file means that it is not text.
 const BEGIN_OF_BINARY: usize = 64;
 
-/// What a document may contain besides the result.
+/// What a document may contain in addition to the result.
 #[derive(Deserialize)]
 struct Extras<'t> {
     /// The interval of a JSON line.
@@ -111,7 +111,7 @@ struct Extras<'t> {
     client_stats: Option<Vec<&'t RawValue>>,
 }
 
-/// All documents of a text, as text, because the order of keys matters. Text before the first and after the
+/// All documents in a text, as text, because the order of keys matters. Text before the first and after the
 /// last is skipped.
 fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadError> {
     if text.chars().take(BEGIN_OF_BINARY).any(|letter| letter == '\0') {

@@ -45,9 +45,9 @@ pub struct Figures {
     pub depth_map: [u64; DEPTH_BUCKETS],
     /// Distribution of batch sizes per submission.
     pub submit_map: [u64; DEPTH_BUCKETS],
-    /// Distribution of completion latencies over the buckets of the report.
+    /// Distribution of batch sizes per reap.
     pub complete_map: [u64; DEPTH_BUCKETS],
-    /// Distribution of completion latency over the report's bounds.
+    /// Distribution of completion latencies over the buckets of the report.
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
     /// Counters of each direction; the supervisor adds run time and samples.
     pub directions: PerDirection<DirectionReport>,

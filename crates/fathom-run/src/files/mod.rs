@@ -1,4 +1,6 @@
-//! The files of a clone as they are now.
+//! The files of a clone: which ones, how large, and which part of each the clone uses. [`resolve`] only
+//! examines; [`layout`] creates and fills what is missing; [`open`] opens for the run. A [`Storage`] implements
+//! these for its kind of file.
 
 pub mod entry;
 mod evidence;
@@ -24,7 +26,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// The engine uses nothing that could have a size.
+/// The files of a clone as they are now.
 pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(replay) = &plan.replay {
         return resolve_replay(storage, plan, replay);
@@ -36,7 +38,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     match &plan.zones {
         Some(zones) => place_in_zones(storage, plan, zones, &mut entries)?,
         None if plan.metadata.is_some_and(|metadata| metadata.makes_targets() || metadata.on_directories) => {
-            // There is nothing that could have a size.
+            // The engine uses nothing that could have a size.
             entries.iter_mut().for_each(|entry| entry.size = plan.target_plan.smallest_length());
         }
         None => {

@@ -9,7 +9,7 @@ const LEFT = 86;
 const RIGHT = 8;
 const TOP = 12;
 const BOTTOM = 30;
-// Points that are kept; beyond that neighbours become one, of their mean or their largest.
+// Maximum number of points; beyond it, neighbours are merged into their mean or their maximum.
 const MOST = 600;
 
 function ceiling(value) {
@@ -19,7 +19,8 @@ function ceiling(value) {
 }
 
 export class Chart {
-  // names: of the lines; format: of a value. Of latencies, the larger one of two neighbours is kept, and the scale is logarithmic.
+  // names: of the lines; format: formats a value. For latencies, the larger of two neighbours is kept, and the
+  // scale is logarithmic.
   constructor(place, title, names, format, isLatency = false) {
     const merge = isLatency ? Math.max : (one, other) => (one + other) / 2;
     Object.assign(this, { title, names, format, isLatency, merge, points: [], at: -1, weight: 1, pending: [] });
@@ -38,7 +39,7 @@ export class Chart {
     Object.assign(this, { points: [], at: -1, weight: 1, pending: [] });
   }
 
-  // values: one per line, null where there is none.
+  // values: one per line, null for a missing value.
   add(seconds, values) {
     this.pending.push([seconds, ...values]);
     if (this.pending.length < this.weight) return;

@@ -1,6 +1,6 @@
-// What can stand at a place of a job file: an option, or a value of one. Pure functions of the text.
+// What may be inserted at a position in a job file: an option, or one of its values. Pure functions of the text.
 
-// The word before the cursor, what kind of word it is, and which option it belongs to.
+// The word before the cursor, its kind, and the option that it belongs to.
 export function wordAt(text, cursor) {
   const start = text.lastIndexOf("\n", cursor - 1) + 1;
   const line = text.slice(start, cursor);
@@ -29,7 +29,7 @@ export function find(options, name, engine) {
   return named.find((option) => option.engine === engine) ?? named.find((option) => option.engine === "") ?? named[0] ?? null;
 }
 
-// Maximum number; those that begin with the word come first.
+// Maximum number of suggestions; those that begin with the word come first.
 const MOST = 40;
 
 export function completions(options, text, cursor) {

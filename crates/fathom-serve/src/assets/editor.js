@@ -71,7 +71,7 @@ export class Editor {
     const cursor = this.text.selectionStart;
     this.text.setRangeText(one.insert, this.at.start, cursor, "end");
     this.close();
-    // The values of the option that was taken.
+    // Suggests values of the option that was inserted.
     if (one.insert.endsWith("=")) this.offer();
     this.explain();
   }
@@ -86,7 +86,7 @@ export class Editor {
     event.preventDefault();
   }
 
-  // What is known of the option under the cursor.
+  // Help on the option under the cursor.
   explain() {
     const cursor = this.text.selectionStart;
     const end = this.text.value.indexOf("\n", cursor);
@@ -106,7 +106,7 @@ export class Editor {
       facts([["value", option.kind], ["default", option.default], ["engine", option.engine], ["values", values]]));
   }
 
-  // Goes to a line, which is wrong.
+  // Moves the cursor to an invalid line.
   goTo(number) {
     const lines = this.text.value.split("\n");
     const start = lines.slice(0, number - 1).reduce((sum, line) => sum + line.length + 1, 0);

@@ -1,4 +1,4 @@
-// Making elements. Texts are never read as HTML: they may come from a job or a result.
+// Creates elements. Texts are never interpreted as HTML, because they may come from a job or a result.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -20,7 +20,7 @@ export function drawing(name, properties = {}, ...content) {
   return made;
 }
 
-// A table; columns are [heading, is right-aligned]. The first cell of a row heads it.
+// A table; columns are [heading, is right-aligned]. The first cell of a row is its header.
 export function table(caption, columns, rows) {
   const side = (index) => (columns[index][1] ? "right" : null);
   const head = columns.map(([text], index) => element("th", { scope: "col", class: side(index) }, text));

@@ -1,4 +1,4 @@
-// What was found about a request: mistakes, and what it would do.
+// The result of checking a request: mistakes, and what it would do.
 
 import { element, facts, table } from "./elements.js";
 import { bytes, duration } from "./figures.js";
@@ -51,7 +51,7 @@ function ofForecast(forecast, kind) {
   ];
 }
 
-// The elements that tell of it.
+// The elements that show it.
 export function tell(found, kind, goTo) {
   const parts = [
     mistakes(found.mistakes, "It cannot run as it is", "bad", goTo),

@@ -1,4 +1,4 @@
-// Writing a request: a job, quick, or a sweep; checking and running it.
+// Forms for a request (a job, quick, or a sweep), to check and run it.
 
 import { byId, element, tellProblem } from "./elements.js";
 import { tell } from "./forecast.js";
@@ -18,7 +18,7 @@ export class Forms {
     try {
       draft = sessionStorage.getItem(DRAFT);
     } catch {
-      // Without storage there is no draft.
+      // Without storage, drafts are not kept.
     }
     editor.value = draft ?? EXAMPLE;
     byId("directory").value = place.directory;
@@ -43,7 +43,7 @@ export class Forms {
     try {
       sessionStorage.setItem(DRAFT, this.editor.value);
     } catch {
-      // The page works without.
+      // The page works without storage.
     }
   }
 
@@ -57,7 +57,7 @@ export class Forms {
     byId("confirm").hidden = true;
   }
 
-  // A request that was made before.
+  // Opens an earlier request.
   fill(request) {
     byId("title").value = request.title;
     if (request.kind === "quick") {
@@ -143,7 +143,7 @@ export class Forms {
     }
   }
 
-  // Names are typed, not copied by a click.
+  // Names have to be typed; a click does not copy them.
   askFor(names, text) {
     tellProblem(text);
     byId("to-confirm").replaceChildren(...names.map((name, index) => element("p", {},

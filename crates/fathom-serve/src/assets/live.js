@@ -1,4 +1,4 @@
-// One run: its events as they come, or as they came.
+// The view of one run: its events, live or recorded.
 
 import { byId, element, table, tellProblem } from "./elements.js";
 import { Chart } from "./chart.js";
@@ -71,7 +71,7 @@ export class Live {
 
   show(run) {
     const goesOn = isUnderWay(run);
-    // An answer from before the end may arrive after the event that tells of it.
+    // A response from before the end may arrive after the event that reports the end.
     if (goesOn && this.run && !isUnderWay(this.run)) return;
     this.run = run;
     byId("run-title").textContent = run.title;
@@ -88,7 +88,7 @@ export class Live {
     if (!goesOn) this.answer(run);
   }
 
-  // What the command of quick or a sweep printed.
+  // The output of the quick or sweep command.
   async answer(run) {
     const isOfCommand = run.kind !== "job" && run.files.includes("output.txt");
     const text = isOfCommand ? await textOf(`api/runs/${run.id}/files/output.txt`) : "";

@@ -1,5 +1,5 @@
-// The page: which view is shown. The address says it (#job, #quick, #sweep, #runs, #run/ID), so that the browser's own ways back and
-// forth work.
+// The page: which view is shown. The address contains the view (#job, #quick, #sweep, #runs, #run/ID), so that
+// the browser's back and forward buttons work.
 
 import { byId, tellProblem } from "./elements.js";
 import { Editor } from "./editor.js";

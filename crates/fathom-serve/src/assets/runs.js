@@ -1,4 +1,4 @@
-// The list of runs, and two of them side by side.
+// The list of runs, and a comparison of two of them.
 
 import { byId, element, table, tellProblem } from "./elements.js";
 import { moment } from "./figures.js";
@@ -17,7 +17,7 @@ export function stateInWords(run) {
   return run.is_stopping && run.state === "running" ? "is stopping" : STATES[run.state];
 }
 
-// What there is of a run that is over.
+// Links to everything that a finished run has.
 export function links(run) {
   const link = (text, href, properties = {}) => element("a", { href, ...properties }, text);
   const list = [];
@@ -29,7 +29,7 @@ export function links(run) {
 
 export class Runs {
   constructor() {
-    // In the order in which they were chosen.
+    // Selected runs, in the order of selection.
     this.chosen = [];
     byId("compare").addEventListener("click", () => {
       const [a, b] = this.chosen;

@@ -1,4 +1,4 @@
-// Questions to the server. What goes wrong is an error with words for the user.
+// Requests to the server. Failures become errors with a message for the user.
 
 export class Problem extends Error {
   constructor(text, status, details) {

@@ -1,4 +1,4 @@
-//! Answers: bodies, complete or streamed, and the headers that all answers have.
+//! Responses: bodies, complete or streamed, and the headers that all responses have.
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// Body of an answer.
+/// Body of a response.
 pub(crate) enum Content {
     Whole(Option<Bytes>),
     Stream(Receiver<Bytes>),
@@ -45,15 +45,15 @@ impl Body for Content {
 /// An answer.
 pub(crate) type Answer = Response<Content>;
 
-/// Content security policy of the page: it may only talk to this server.
+/// Content security policy of the page: it may connect only to this server.
 const OF_PAGE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                        form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// Pages of results hold their own style and script. They are sandboxed without an origin, so that nothing in
-/// a result can reach a run.
+/// Result pages contain their own style and script. They are sandboxed without an origin, so that nothing in a
+/// result can access a run.
 const OF_RESULT: &str = "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src \
                          'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/// An answer with this content.
+/// A response with this content.
 pub(crate) fn of(status: StatusCode, media_type: &'static str, content: Content) -> Answer {
     let mut answer = Response::new(content);
     *answer.status_mut() = status;

@@ -8,11 +8,11 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The longest request, and how long it may take.
+/// Maximum size of a request, and the time within which it must arrive.
 const MOST_BYTES: usize = 1 << 20;
 const TIME: Duration = Duration::from_secs(10);
 
-/// The body, or the answer that refuses it.
+/// The body, or the response that refuses it.
 pub(super) async fn read(body: Incoming) -> Result<Vec<u8>, Answer> {
     match timeout(TIME, collect(body)).await {
         Ok(Ok(bytes)) => Ok(bytes),

@@ -1,8 +1,9 @@
-//! Access control. The address that the program prints holds a token. A browser that presents it receives a cookie that
-//! scripts cannot read and other sites cannot send. A cookie belongs to a host and not to a port, so browsers would send it
-//! to any program of this machine whose page they open, and that program could replay it. Therefore all paths begin with a
-//! secret name, and the cookie is limited to it. Requests must also come from a page of this server, according to `Origin`
-//! and `Sec-Fetch-Site`. A foreign host name that resolves to this machine (DNS rebinding) is refused.
+//! Access control. The address that the program prints holds a token. A browser that presents it receives a
+//! cookie that scripts cannot read and other sites cannot send. A cookie belongs to a host and not to a port,
+//! so browsers would send it to any program of this machine whose page they open, and that program could replay
+//! it. Therefore all paths begin with a secret name, to which the cookie is limited. Requests must also come
+//! from a page of this server, according to `Origin` and `Sec-Fetch-Site`. A foreign host name that resolves to
+//! this machine (DNS rebinding) is refused.
 
 use super::answer::{self, Answer};
 use base64::Engine;
@@ -14,14 +15,14 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// No randomness for secrets.
+/// The system provides no random numbers for secrets.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the system provides no random numbers")]
 pub(crate) struct NoRandom;
 
 /// The secrets of a server, new at each start.
 pub(crate) struct Door {
-    /// Part of the printed address.
+    /// The token in the printed address.
     token: String,
     /// Value of the cookie.
     session: String,
@@ -51,7 +52,7 @@ impl Door {
         (is_same(place, &self.place) && rest.starts_with('/')).then_some(rest)
     }
 
-    /// Refuses a request, or gives a browser its cookie; `None` if the request may pass.
+    /// Refuses a request, or gives a browser its cookie; `None` if the request may proceed.
     pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Answer> {
         let refused = |text: &str| Some(answer::problem(StatusCode::FORBIDDEN, text));
         let host = text(headers, header::HOST);
@@ -115,7 +116,7 @@ impl Door {
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
-    // With two different ones it is undefined which counts.
+    // With two different values, it would be undefined which one counts.
     if all.next().is_some() { None } else { first.to_str().ok() }
 }
 

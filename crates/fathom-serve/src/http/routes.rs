@@ -20,10 +20,10 @@ use std::rc::Rc;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-/// The longest file that is sent.
+/// Maximum size of a file that is sent.
 const MOST_FILE: u64 = 1 << 30;
 
-/// The state that answers need.
+/// State that requests need.
 pub(crate) struct Site<'a> {
     pub(crate) runs: Rc<Runs>,
     pub(crate) machine: &'a dyn Source,
@@ -43,10 +43,10 @@ pub(crate) struct Question {
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
-/// How to answer.
+/// The kind of response.
 pub(crate) enum Reply {
     Now(Answer),
-    /// The page is what this command prints with these arguments.
+    /// A page: the output of this command with these arguments.
     Page(&'static str, Vec<OsString>),
 }
 

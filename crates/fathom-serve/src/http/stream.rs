@@ -1,5 +1,6 @@
-//! Server-sent events of a run. The number of an event is the offset in `events.jsonl` at which its line ends. A browser that
-//! lost the connection sends the last number it has received, so it gets each event once, also from a restarted server.
+//! Server-sent events of a run. The ID of an event is the offset in `events.jsonl` at which its line ends. A
+//! browser that lost the connection sends the last ID it has received, so it gets each event once, even from a
+//! restarted server.
 
 use super::answer::{self, Answer, Content};
 use crate::folder::Folder;
@@ -26,7 +27,7 @@ const AT_ONCE: u64 = 256 << 10;
 pub(crate) fn of(runs: Rc<Runs>, folder: Folder, from: u64) -> Answer {
     let (sender, receiver) = mpsc::channel(4);
     tokio::task::spawn_local(async move {
-        // A viewer that has gone needs no answer.
+        // A viewer that has disconnected needs no response.
         let _ = follow(&runs, &folder, from, &sender).await;
     });
     answer::of(StatusCode::OK, "text/event-stream", Content::Stream(receiver))
@@ -46,14 +47,14 @@ async fn follow(runs: &Runs, folder: &Folder, from: u64, sender: &Sender<Bytes>)
     let path = folder.file("events.jsonl");
     let mut at = from;
     if from > 0 && !is_end_of_line(&path, from) {
-        // The viewer saw another run of this name and has to start over.
+        // The viewer saw another run of the same name and has to start over.
         at = 0;
         send(sender, "id: 0\nevent: restart\ndata: {}\n\n".to_owned()).await?;
     }
     let mut said = Instant::now();
     loop {
         runs.reap();
-        // The state is read first: events written before the end are then read after it.
+        // The state is read first, so that events written before the end are read after it.
         let state = folder.state();
         let lines = lines_from(&path, at).unwrap_or_default();
         if !lines.is_empty() {
@@ -93,7 +94,7 @@ fn is_end_of_line(path: &std::path::Path, at: u64) -> bool {
     read().is_ok_and(|byte| byte == b'\n')
 }
 
-/// Complete lines from an offset on; at least one, if there is one.
+/// Complete lines starting at an offset; at least one, if there is one.
 fn lines_from(path: &std::path::Path, at: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(at))?;
@@ -127,7 +128,7 @@ mod tests {
         let length = long.len() as u64;
         assert!(lines_from(&path, 0).is_ok_and(|lines| lines.starts_with(&long) && lines.ends_with(b"\n")));
         assert_eq!(lines_from(&path, length + 1).ok().as_deref(), Some(&b"\xc3\n\xc3\xa4\n"[..]));
-        // From the middle of a character: the offset comes from a browser.
+        // May be in the middle of a character, because the offset comes from a browser.
         assert_eq!(lines_from(&path, length + 4).ok().as_deref(), Some(&b"\xa4\n"[..]));
         assert_eq!(lines_from(&path, length + 6).ok().as_deref(), Some(&b""[..]));
     }

@@ -1,4 +1,4 @@
-//! Which commands `io_uring_cmd` sends: the values of its options.
+//! The commands that `io_uring_cmd` sends: values of its options.
 
 use crate::declare::choices;
 use crate::definition::OptionDef;
@@ -27,7 +27,7 @@ choices! {
 }
 
 choices! {
-    /// Command for the verify phase.
+    /// Command in the verify phase.
     pub enum VerifyCommand {
         /// Read and compare in fathom
         Read = "read",
@@ -83,7 +83,7 @@ choices! {
 }
 
 choices! {
-    /// A field of protection information to check.
+    /// A protection information field to check.
     pub enum PiCheck {
         /// Guard
         Guard = "GUARD",
@@ -94,7 +94,7 @@ choices! {
     }
 }
 
-/// Which writes were zeroes is known to the run that made them, and to it alone.
+/// Only the run that made the writes knows which of them were zeroes.
 pub(super) fn refuse_zeroes_of_others(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let verification = &job.verification;
     let asked = [
@@ -113,12 +113,12 @@ pub(super) fn refuse_zeroes_of_others(job: &mut JobSpec, review: &mut Review<'_>
     ))
 }
 
-/// `write_mode`: one command, or several with their shares.
+/// `write_mode`: one command, or several with shares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteModes(pub Vec<(WriteMode, u32)>);
 
 impl WriteModes {
-    /// True if nothing but Zone Append comes.
+    /// True if all writes are Zone Append.
     pub fn only_appends(&self) -> bool {
         self.0.iter().all(|(mode, _)| *mode == WriteMode::ZoneAppend)
     }
@@ -158,14 +158,14 @@ impl OptionValue for WriteModes {
         self.0 = modes_of(text).map_err(|error| {
             context.complain(error.to_string());
             ValueError::new(
-                "one of write, uncor, zeroes, verify, zone_append, or several with shares that make 100 percent: write/50:zeroes/50",
+                "one of write, uncor, zeroes, verify, zone_append, or several with shares that add up to 100 percent: write/50:zeroes/50",
             )
         })?;
         Ok(())
     }
 }
 
-/// Why shares of commands are none, as fio says it.
+/// Why the shares of commands are invalid, in fio's words.
 #[derive(Debug, Error)]
 enum SharesError {
     #[error("fio: invalid write_mode value: {0}")]
@@ -174,7 +174,7 @@ enum SharesError {
     NotWhole,
 }
 
-/// Commands with their shares; those without a share divide what is left.
+/// Commands with their shares; those without a share divide the rest.
 fn modes_of(text: &str) -> Result<Vec<(WriteMode, u32)>, SharesError> {
     if let Some(mode) = WriteMode::from_name(text) {
         return Ok(vec![(mode, 100)]);

@@ -53,7 +53,7 @@ fn load(job: &JobSpec) -> BackgroundLoad {
     BackgroundLoad { header, follows_io: options.exit_on_io_done }
 }
 
-/// Sets what follows from the job's load: the pauses between its bursts of work, and an unlimited run time.
+/// Derives settings from the job's load: pauses between bursts of work, and an unlimited run time.
 fn turn_load_into_pauses(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.cpuio;
     let load = match options.cpuload {

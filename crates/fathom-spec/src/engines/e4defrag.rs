@@ -22,14 +22,14 @@ options! {
     /// Options of the `e4defrag` engine.
     pub struct E4defragOptions in Engine, table TABLE;
 
-    /// Donor file, required: it loses what it holds
+    /// Donor file, required: its content is lost
     Built Text donorname: Option<String>, { names: Names::File, engine: ENGINE };
 
     /// 0 preallocate donor once, 1 per event
     Built Int inplace: Option<u32>, { bounds: Bounds::between(0.0, 1.0), engine: ENGINE };
 }
 
-/// There is a donor, and something to exchange.
+/// Requires a donor, and something to exchange.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.private.e4defrag.donorname.is_none() {
         let advice = format!("job {}: a file that gives its blocks, and loses what it holds", job.name);

@@ -26,7 +26,7 @@ options! {
     /// Program to run (required)
     Built Text program: Option<String>, { names: Names::Program, engine: ENGINE };
 
-    /// Arguments of the program, divided at blanks; %r is the runtime in seconds, %n the job name
+    /// Arguments of the program, separated by spaces; %r is the runtime in seconds, %n the job name
     Built Text arguments: Option<String>, { names: Names::Program, parent: Some("program"), engine: ENGINE };
 
     /// Seconds between SIGTERM and SIGKILL
@@ -37,7 +37,7 @@ options! {
 }
 
 impl ExecOptions {
-    /// The arguments of the program. No shell reads them, so a quotation mark is a character like any other.
+    /// The arguments of the program. They are not passed to a shell, so quotation marks are ordinary characters.
     pub fn words(&self, job: &JobSpec) -> Vec<String> {
         let seconds = job.time.runtime.as_secs().to_string();
         let text = self.arguments.as_deref().unwrap_or_default();
@@ -45,7 +45,7 @@ impl ExecOptions {
     }
 }
 
-/// A word with what its `%r` and `%n` stand for.
+/// A word with its `%r` and `%n` expanded.
 fn expanded(word: &str, seconds: &str, name: &str) -> String {
     let mut whole = String::new();
     let mut rest = word;
@@ -71,7 +71,7 @@ fn load(job: &JobSpec) -> BackgroundLoad {
     BackgroundLoad { header, follows_io: false }
 }
 
-/// Sets what follows from the job's program: an unlimited run time.
+/// Derives settings from the job's program: an unlimited run time.
 fn demand_a_program(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.private.exec.program.as_deref().unwrap_or_default().trim().is_empty() {
         let problem = format!("job {}: ioengine=exec needs program=, the program to run", job.name);

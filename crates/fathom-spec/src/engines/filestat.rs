@@ -10,7 +10,7 @@ choices! {
     pub enum StatType {
         /// stat(2)
         Stat = "stat",
-        /// lstat(2): a link itself, not what it leads to
+        /// lstat(2): a link itself, not its target
         Lstat = "lstat",
         /// statx(2)
         Statx = "statx",

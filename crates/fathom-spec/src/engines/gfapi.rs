@@ -19,12 +19,12 @@ options! {
     /// Options of the `gfapi` and `gfapi_async` engines.
     pub struct GfapiOptions in Engine, table TABLE;
 
-    /// Volume that the files of the job lie on
+    /// Volume that holds the job's files
     Built Text volume: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// A server of the volume, HOST or HOST:PORT
     Built Text brick: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// One connection for all clones that are threads of a process (thread)
+    /// One connection for all clones that are threads of one process (thread)
     Built Bool single_instance as "single-instance": bool, { engine: ENGINE };
 }

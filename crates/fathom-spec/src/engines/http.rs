@@ -57,11 +57,11 @@ choices! {
 choices! {
     /// Version of the protocol.
     pub enum HttpVersion {
-        /// HTTP/2 where TLS offers it, else HTTP/1.1
+        /// HTTP/2 if TLS offers it, otherwise HTTP/1.1
         Auto = "auto",
         /// HTTP/1.1
         One = "1.1",
-        /// HTTP/2, without TLS as well
+        /// HTTP/2, even without TLS
         Two = "2",
     }
 }
@@ -71,7 +71,7 @@ choices! {
     pub enum S3Payload {
         /// The body as well
         Signed = "signed",
-        /// The head alone
+        /// Only the head
         Unsigned = "unsigned",
     }
 }
@@ -95,8 +95,8 @@ options! {
     /// Whether to use TLS
     Built Choice https: Https = "off", { choices: Https::CHOICES, engine: ENGINE };
 
-    /// Server, with :PORT if that is not the usual one; several, with commas in between, take turns. S3 without: AWS_ENDPOINT_URL_S3 or
-    /// AWS_ENDPOINT_URL
+    /// Server, with :PORT if it is not the default; several are separated by commas and used in turn. Default
+    /// for S3: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
     Built Text http_host: String = "localhost", { names: Names::Remote, engine: ENGINE };
 
     /// User of WebDAV
@@ -120,10 +120,10 @@ options! {
     /// S3 region; if unset, AWS_REGION or AWS_DEFAULT_REGION
     Built Text http_s3_region: String = "us-east-1", { names: Names::Remote, engine: ENGINE };
 
-    /// Key that S3 encrypts the job's objects with (SSE-C): 32 characters
+    /// Key with which S3 encrypts the job's objects (SSE-C): 32 characters
     Built Text http_s3_sse_customer_key: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
-    /// Algorithm of that encryption
+    /// Encryption algorithm
     Built Text http_s3_sse_customer_algorithm: String = "AES256", { names: Names::Remote, engine: ENGINE };
 
     /// S3 storage class of new objects
@@ -132,7 +132,7 @@ options! {
     /// Protocol flavour
     Built Choice http_mode: HttpMode = "webdav", { choices: HttpMode::CHOICES, engine: ENGINE };
 
-    /// Shows heads of requests and answers: 1 the first lines, 2 all lines but secrets
+    /// Show heads of requests and responses: 1 shows the first lines, 2 all lines except secrets
     Built Int http_verbose: u32 = "0", { bounds: Bounds::between(0.0, 2.0), engine: ENGINE };
 
     /// One object for each block, or ranges of one object
@@ -143,56 +143,57 @@ options! {
         engine: ENGINE,
     };
 
-    /// Names of the objects of blocks: %f file name, %o offset, %l length, %n number of the block, %Nh the first N digits of a hash
+    /// Names of objects that hold blocks: %f file name, %o offset, %l length, %n number of the block, %Nh the
+    /// first N digits of a hash
     Built Text http_object_name: String = "%f_%o_%l", { names: Names::Remote, engine: ENGINE };
 
-    /// Connections with each server; 0 opens as many as there are requests to send at a time
+    /// Connections to each server; 0 opens as many as there are concurrent requests
     Built Int http_connections: u32 = "0", { bounds: Bounds::between(0.0, 65536.0), engine: ENGINE };
 
-    /// How long a server may take, before the run, to accept a connection or to answer the first requests
+    /// Timeout for a server to accept a connection or answer the first requests, before the run
     Built Time http_connect_limit: Duration = "30s", { engine: ENGINE };
 
-    /// Version of the protocol
+    /// Protocol version
     Built Choice http_version: HttpVersion = "auto", { choices: HttpVersion::CHOICES, engine: ENGINE };
 
-    /// How often to send a request again that met 429, 500, 502, 503, 504 or a lost connection
+    /// Number of retries of a request after status 429, 500, 502, 503, 504 or a lost connection
     Built Int http_retries: u32 = "0", { bounds: Bounds::between(0.0, 1000.0), engine: ENGINE };
 
-    /// Pause before the first of those; each further one doubles it
+    /// Pause before the first retry; doubled for each further one
     Built Time http_retry_pause: Duration = "100ms", { engine: ENGINE };
 
     /// Part size of multipart uploads to S3: larger bodies are sent in parts; 0 sends all in one request
     Built Int http_part_size: u64 = "0", { engine: ENGINE };
 
-    /// Parts of one upload that are sent at a time
+    /// Parts of one upload to send concurrently
     Built Int http_parts: u32 = "4", { bounds: Bounds::between(1.0, 1000.0), engine: ENGINE };
 
     /// What an S3 signature covers
     Built Choice http_s3_payload: S3Payload = "signed", { choices: S3Payload::CHOICES, engine: ENGINE };
 
-    /// Checksum sent with bodies, and compared with what comes back
+    /// Checksum to send with bodies, and to compare with responses
     Built Choice http_checksum: HttpChecksum = "none", { choices: HttpChecksum::CHOICES, engine: ENGINE };
 
-    /// File with the certificates of those who may vouch for the server, PEM
+    /// File with the trusted certificate authorities, PEM
     Built Text http_ca: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
-    /// Certificate of this side, PEM
+    /// Client certificate, PEM
     Built Text http_cert: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
-    /// Key of that certificate, PEM
+    /// Private key of the client certificate, PEM
     Built Text http_key: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Acknowledge received data immediately, to avoid 40 ms delays with servers that hold back the end of a response
     Built Bool http_quickack: bool = "0", { engine: ENGINE };
 
-    /// What reads are: shares in percent of get, head and list, as in get/70:head/30
+    /// Operations for reads: percentages of get, head and list, as in get/70:head/30
     Built Text http_reads: String = "get", { names: Names::Remote, engine: ENGINE };
 
-    /// What writes are: shares in percent of put and delete, as in put/80:delete/20
+    /// Operations for writes: percentages of put and delete, as in put/80:delete/20
     Built Text http_writes: String = "put", { names: Names::Remote, engine: ENGINE };
 }
 
-/// Certificates go with their keys, and what moves no data cannot be verified.
+/// A certificate requires its key, and operations that move no data cannot be verified.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.http;
     let moves_data = options.http_reads == "get" && options.http_writes == "put";

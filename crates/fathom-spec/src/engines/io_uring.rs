@@ -1,4 +1,4 @@
-//! The `io_uring` engine, and its options, which are those of `io_uring_cmd` as well.
+//! The `io_uring` engine and its options, which `io_uring_cmd` shares.
 
 pub use super::commands::{
     CdbLength, CommandType, PiCheck, ReadMode, VerifyBytchk, VerifyCommand, WriteModes,
@@ -52,7 +52,7 @@ options! {
     /// Let a kernel thread submit the I/Os
     Built Flag sqthread_poll: bool, { engine: ENGINE };
 
-    /// CPU for the submitting kernel thread
+    /// CPU for the kernel's submission thread
     Built Int sqthread_poll_cpu: Option<u32>, { engine: ENGINE };
 
     /// Use READ and WRITE instead of READV and WRITEV; -1 uses what the kernel supports
@@ -116,7 +116,7 @@ options! {
     Built Text cmdprio_bssplit: PriorityShares, { names: Names::Nothing, engine: ENGINE };
 }
 
-/// Options that only commands understand, and those of protection information where there is none.
+/// Options that apply only to commands, and protection information options where there is none.
 fn note_options_of_commands(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     const COMMANDS: [&str; 9] = [
         "readfua",
@@ -140,17 +140,17 @@ fn note_options_of_commands(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// Protection information goes with direct I/O alone, and is the kernel's business unless a job makes it.
+/// Protection information requires direct I/O, and is up to the kernel unless a job generates it.
 fn check_protection(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.io_uring;
     let needed = match () {
         () if options.md_per_io_size == 0 => "md_per_io_size",
-        () if options.pi_act => "pi_act=0: the kernel makes and checks protection information itself",
+        () if options.pi_act => "pi_act=0: the kernel generates and checks protection information itself",
         () if !job.io_type.direct => {
             return Err(review.refuse(
                 &job.origin,
                 "fio: md_per_io_size needs direct=1",
-                format!("job {}: protection information goes with direct I/O to a block device", job.name),
+                format!("job {}: protection information requires direct I/O to a block device", job.name),
             ));
         }
         () => return Ok(()),
@@ -172,7 +172,7 @@ mod tests {
         let start = "--name=a --ioengine=io_uring --md_per_io_size=64";
         assert_eq!(refusal(&format!("{start} --pi_act=0")), "fio: md_per_io_size needs direct=1");
         quiet_job(&format!("{start} --pi_act=0 --pi_chk=GUARD,REFTAG --apptag=1 --direct=1"));
-        let note = "fathom: job a: pi_chk has no effect without pi_act=0: the kernel makes and checks protection information itself";
+        let note = "fathom: job a: pi_chk has no effect without pi_act=0: the kernel generates and checks protection information itself";
         assert_eq!(job(&format!("{start} --pi_chk=GUARD --direct=1")).1, [note]);
         let note = "fathom: job a: apptag has no effect without md_per_io_size";
         assert_eq!(job("--name=a --ioengine=io_uring --apptag=1").1, [note]);

@@ -1,4 +1,5 @@
-//! The `io_uring_cmd` engine: what its commands are, and what it demands of jobs. Its options are those of [`io_uring`](super::io_uring).
+//! The `io_uring_cmd` engine: its commands, and its requirements for jobs. Its options are those of
+//! [`io_uring`](super::io_uring).
 
 use super::commands::{CdbLength, CommandType, ReadMode, VerifyBytchk, WriteMode, refuse_zeroes_of_others};
 use super::io_uring::TABLE;
@@ -31,7 +32,7 @@ pub const DEFINITION: EngineDef = EngineDef::new("io_uring_cmd", "NVMe and SCSI 
         note_options_of_the_other_type,
     ]);
 
-/// What only makes sense of files and of the kernel's own requests.
+/// Options that only make sense for files, or for the kernel's own requests.
 fn refuse_what_the_block_layer_does(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "on a device")?;
     let options = &job.private.io_uring;
@@ -47,11 +48,11 @@ fn refuse_what_the_block_layer_does(job: &mut JobSpec, review: &mut Review<'_>) 
     Err(review.refuse(
         &job.origin,
         format!("fio: {option} does not work with ioengine=io_uring_cmd"),
-        format!("job {}: {option} asks the kernel's block layer or page cache for something, and commands pass both; leave it out, or use ioengine=io_uring on the block device", job.name),
+        format!("job {}: {option} concerns the kernel's block layer or page cache, which commands bypass; leave it out, or use ioengine=io_uring on the block device", job.name),
     ))
 }
 
-/// Only what was written can be read back.
+/// Only written data can be read back.
 fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.verification.verify == VerifyMethod::None {
         return Ok(());
@@ -71,7 +72,7 @@ fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> 
     ))
 }
 
-/// Several ranges of a trim are one I/O, and what follows single ranges cannot go with them.
+/// A trim of several ranges is one I/O, so features that track single ranges cannot be combined with it.
 fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.engine.num_range <= 1 {
         return Ok(());
@@ -95,7 +96,7 @@ fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Reject
     Err(review.refuse(
         &job.origin,
         format!("fio: num_range does not work with {option}"),
-        format!("job {}: {option} looks at each range by itself; leave num_range out", job.name),
+        format!("job {}: {option} handles each range separately; leave num_range out", job.name),
     ))
 }
 
@@ -122,7 +123,7 @@ fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejecte
     Ok(())
 }
 
-/// Options of SCSI commands that have no place in the command that would be sent.
+/// Options of SCSI commands that do not fit into the command that would be sent.
 fn check_command(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.io_uring;
     let scsi = options.cmd_type == CommandType::Bsg;
@@ -145,7 +146,7 @@ fn check_command(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejec
     Err(review.refuse(
         &job.origin,
         line,
-        format!("job {}: the command has no place for it; leave one of the two out", job.name),
+        format!("job {}: the command cannot carry it; leave one of the two out", job.name),
     ))
 }
 
@@ -175,14 +176,14 @@ fn check_scsi(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected
     if job.engine.fdp || job.engine.dataplacement != DataPlacement::None {
         return Err(review.refuse(
             &job.origin,
-            format!("{}: cmd_type=bsg places no data", job.name),
+            format!("{}: cmd_type=bsg does not support data placement", job.name),
             format!("job {}: dataplacement needs NVMe; ioengine=sg has sg_write_mode=write_stream", job.name),
         ));
     }
     Ok(())
 }
 
-/// Options that say something of the other kind of commands.
+/// Options that apply only to the other type of commands.
 fn note_options_of_the_other_type(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (options, other): (&[&str], _) = match job.private.io_uring.cmd_type {
         CommandType::Nvme => (&["cdb_len", "verify_bytchk"], "bsg"),
@@ -238,7 +239,7 @@ mod tests {
             ),
             ("--cmd_type=bsg --md_per_io_size=64", "fio: This cmd_type does not support generate_guard"),
             ("--cmd_type=bsg --zonemode=zbd", "fio: This cmd_type does not support get_zoned_model"),
-            ("--cmd_type=bsg --rw=write --fdp=1", "a: cmd_type=bsg places no data"),
+            ("--cmd_type=bsg --rw=write --fdp=1", "a: cmd_type=bsg does not support data placement"),
             ("--read_mode=prefetch", "fio: read_mode is only supported with cmd_type=bsg"),
             (
                 "--cmd_type=bsg --read_mode=prefetch --cdb_len=32",

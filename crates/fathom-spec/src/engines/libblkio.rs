@@ -10,12 +10,12 @@ pub(crate) const ENGINE: &str = "libblkio";
 /// `ioengine=libblkio`
 pub const DEFINITION: EngineDef =
     EngineDef::new(ENGINE, "block devices through libblkio").one_thread().with_options(TABLE).lacking(
-        "it needs the library libblkio, which distributions hardly have, and for what other engines do not reach (vhost-user, VFIO, vDPA) \
-         a device given to this process alone; io_uring and sg work on the devices of the kernel",
+        "it needs the library libblkio, which few distributions have, and for devices that other engines cannot reach (vhost-user, VFIO, \
+         vDPA), one dedicated to this process; io_uring and sg work on the kernel's devices",
     );
 
 choices! {
-    /// How completions are awaited.
+    /// How to wait for completions.
     pub enum LibblkioWaitMode {
         /// A blocking call
         Block = "block",

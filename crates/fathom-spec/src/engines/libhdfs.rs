@@ -27,12 +27,12 @@ options! {
     /// Folder of the job's files
     Built Text hdfsdirectory: String = "/", { names: Names::Remote, engine: ENGINE };
 
-    /// Size of the HDFS files that make up a file of the job, in bytes
+    /// Size of the HDFS files of which a file of the job consists, in bytes
     Built Int chunk_size: u32 = "1048576", { aliases: &["chunck_size"], bounds: Bounds::at_least(1.0), engine: ENGINE };
 
-    /// One connection with the name node for all files of a clone; 0 gives each its own
+    /// One connection to the name node for all files of a clone; 0 gives each file its own
     Built Bool single_instance: bool = "1", { engine: ENGINE };
 
-    /// Reads go to the job's buffers as they come, without a copy
+    /// Read directly into the job's buffers, without a copy
     Built Bool hdfs_use_direct: bool = "0", { engine: ENGINE };
 }

@@ -20,9 +20,9 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "iSCSI through libiscsi
 choices! {
     /// Command for writes.
     pub enum WriteMode {
-        /// The data of the job
+        /// The job's data
         Write = "write",
-        /// The first block of the data, everywhere (WRITE SAME)
+        /// The first block of the data, repeated (WRITE SAME)
         Same = "same",
     }
 }
@@ -34,14 +34,14 @@ options! {
     /// Initiator name
     Built Text initiator: String = "iqn.2019-04.org.fio:fio", { names: Names::Remote, engine: ENGINE };
 
-    /// Sessions with the target, for each file of the job
+    /// Sessions with the target for each file of the job
     Built Int sessions: u32 = "1", { bounds: Bounds::between(1.0, 64.0), engine: ENGINE };
 
     /// Command for writes
     Built Choice write_mode: WriteMode = "write", { choices: WriteMode::CHOICES, engine: ENGINE };
 }
 
-/// What one block repeated has in it is not what a check expects.
+/// A repeated block does not contain what a check expects.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let same = job.private.libiscsi.write_mode == WriteMode::Same;
     if same && job.verification.verify != VerifyMethod::None {

@@ -14,7 +14,7 @@ pub const DEFINITION: EngineDef =
         .on_media()
         .with_rules(&[check]);
 
-/// A zone is all that can be emptied, and it takes the rules of zones to find its borders.
+/// Only whole zones can be trimmed, and zone rules are needed to find their boundaries.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "on a device")?;
     let trims = matches!(job.io_type.rw.rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite);

@@ -1,4 +1,5 @@
-//! Engines that are loaded when a job names them (`ioengine=external:PATH`). They stay for as long as the program runs, under that name.
+//! Engines that are loaded when a job names them (`ioengine=external:PATH`). They stay loaded under that name
+//! until the program ends.
 
 use super::EngineDef;
 use crate::diagnostic::Origin;
@@ -8,20 +9,20 @@ use crate::value::{NoSource, ParseContext};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-/// Why an option of a loaded engine cannot be a job option.
+/// Why an option of a loaded engine cannot become a job option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitOption {
-    /// A name that job files cannot have.
+    /// A name that job files cannot contain.
     #[error("its option {0:?} is not a word of letters, digits and _")]
     NoWord(&'static str),
-    /// A name that has a meaning already.
+    /// A name that every job already has.
     #[error("its option {0} has the name of an option of every job")]
     Taken(&'static str),
-    /// A name that means two things.
+    /// A name that is used twice.
     #[error("it has two options of the name {0}")]
     Twice(&'static str),
-    /// A default that the option refuses.
-    #[error("the default of its option {name}, {default}, is not what the option takes")]
+    /// A default that the option itself would refuse.
+    #[error("the default of its option {name}, {default}, is not a valid value")]
     Default {
         /// The option.
         name: &'static str,
@@ -38,7 +39,7 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
     loaded.iter().copied().find(|engine| engine.name == name)
 }
 
-/// Keeps an engine, if its options can be those of a job.
+/// Registers an engine, if its options can become job options.
 pub fn keep(engine: &'static EngineDef) -> Result<(), UnfitOption> {
     for (index, option) in engine.options.iter().enumerate() {
         let name = option.name;
@@ -81,7 +82,7 @@ mod tests {
             (vec![option("a b")], "is not a word"),
             (vec![option("bs")], "has the name of an option of every job"),
             (vec![option("one"), option("one")], "two options of the name one"),
-            (vec![OptionDef { default: Some("many"), ..option("one") }], "many, is not what"),
+            (vec![OptionDef { default: Some("many"), ..option("one") }], "many, is not a valid value"),
         ] {
             assert!(answer(&options).contains(reason), "{reason}: {}", answer(&options));
         }

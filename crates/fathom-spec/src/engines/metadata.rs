@@ -1,5 +1,6 @@
-//! The engines that work on names and attributes and never on data: `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`,
-//! `dirdelete`. Each I/O is one operation on one target, and a pass goes once through all targets.
+//! Metadata engines, which work on names and attributes but never on data: `filecreate`, `filestat`,
+//! `filedelete`, `dircreate`, `dirstat`, `dirdelete`. Each I/O is one operation on one target, and a pass
+//! visits each target once.
 
 use crate::diagnostic::Rejected;
 use crate::engines::{EngineDef, Review, Rule, filestat};
@@ -8,10 +9,10 @@ use crate::spec::JobSpec;
 use crate::value::Rw;
 use serde::{Deserialize, Serialize};
 
-/// What is done to a target.
+/// Operation on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NameOperation {
-    /// It is made.
+    /// The target is created.
     Create,
     /// Its attributes are read.
     Stat,
@@ -19,27 +20,27 @@ pub enum NameOperation {
     Delete,
 }
 
-/// What such an engine does.
+/// What a metadata engine does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// To each target.
+    /// The operation performed on each target.
     pub operation: NameOperation,
-    /// The targets are directories, not files.
+    /// True if the targets are directories, not files.
     pub on_directories: bool,
 }
 
 impl Metadata {
-    /// True when other names are there afterwards.
+    /// True if it changes the set of names.
     pub const fn changes_names(self) -> bool {
         !matches!(self.operation, NameOperation::Stat)
     }
 
-    /// True when the targets come into being by the I/Os themselves, so that nothing is laid out.
+    /// True if the I/Os themselves create the targets, so that nothing is laid out.
     pub const fn makes_targets(self) -> bool {
         matches!(self.operation, NameOperation::Create)
     }
 
-    /// The operation as fio's error lines have it.
+    /// The operation's name in fio's error lines.
     pub const fn call(self) -> &'static str {
         match self.operation {
             NameOperation::Create => "open",
@@ -57,7 +58,7 @@ impl Metadata {
         }
     }
 
-    /// What is counted: `creates`, `stats`, `deletes`.
+    /// Plural of the operation: `creates`, `stats`, `deletes`.
     pub const fn plural(self) -> &'static str {
         match self.operation {
             NameOperation::Create => "creates",
@@ -105,14 +106,14 @@ pub const DIRDELETE: EngineDef = engine("dirdelete", "rmdir(2)", NameOperation::
 
 const RULES: &[Rule] = &[refuse_what_has_no_meaning, note_what_has_no_effect];
 
-/// Options that speak of data in a way that an operation on a name has no answer to.
+/// Options about data that have no equivalent for metadata operations.
 fn refuse_what_has_no_meaning(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let makes_targets =
         review.engine_of(job).and_then(|engine| engine.metadata).is_some_and(Metadata::makes_targets);
     let wrong = [
         (
             matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite),
-            "rw=trimwrite does each I/O twice, which a name allows once; use rw=read",
+            "rw=trimwrite does each I/O twice, but each name allows only one operation; use rw=read",
         ),
         (job.file.zonemode != ZoneMode::None, "zonemode= divides data, and there is none; leave it out"),
         (job.replay.read_iolog.is_some(), "read_iolog= replays I/O on data, and there is none; leave it out"),
@@ -133,7 +134,7 @@ fn refuse_what_has_no_meaning(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     Ok(())
 }
 
-/// fio takes these, and nothing comes of them.
+/// Options that fio accepts, and that have no effect.
 fn note_what_has_no_effect(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (name, engine) = (job.name.clone(), job.engine.ioengine.name.clone());
     let locks = std::mem::replace(&mut job.file.lockfile, LockFile::None) != LockFile::None;

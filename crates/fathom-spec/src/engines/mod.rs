@@ -1,5 +1,5 @@
-//! The engines: each is one declaration of its name, what it can do, and the options that only it understands. The rules across
-//! options, the plan and the run loop all ask this declaration.
+//! The engines: each is a declaration of its name, its capabilities, and its private options. The rules across
+//! options, the plan and the run loop all use this declaration.
 
 pub mod commands;
 pub mod cpuio;
@@ -56,52 +56,52 @@ pub struct EngineDef {
     pub summary: &'static str,
     /// Whether it works in this version.
     pub built: bool,
-    /// What stands in the way of building it; empty where nothing does.
+    /// Why it is not built; empty if it is.
     pub obstacle: &'static str,
-    /// A build leaves it out unless the Cargo feature of its name is switched on.
+    /// A build leaves it out unless the Cargo feature of that name is enabled.
     pub optional: bool,
-    /// Completes each I/O before the next begins: the depth is 1.
+    /// Completes each I/O before the next begins: the queue depth is 1.
     pub synchronous: bool,
-    /// Smallest depth at which fio's engine of that name hands an I/O over and fetches its end later: what ends a pass over the
-    /// files depends on it. `u32::MAX` for those that never do.
+    /// Smallest depth at which fio's engine of this name submits an I/O and collects its completion later,
+    /// which affects where a pass over the files ends. `u32::MAX` for engines that never do.
     pub queues_from: u32,
-    /// Where its data lies.
+    /// Where it keeps data.
     pub storage: StorageKind,
-    /// What becomes of the data in its buffers.
+    /// How it treats the data in its buffers.
     pub data: Data,
-    /// What it does to names, if that is all it does.
+    /// Its metadata operation, if it does nothing else.
     pub metadata: Option<Metadata>,
-    /// Changes its files whatever the direction of the I/O, and opens them for that.
+    /// Changes its files whatever the direction of I/O, and opens them for that.
     pub always_changes: bool,
     /// Can write blocks that are never torn.
     pub atomic_writes: bool,
     /// Can trim several ranges with one command.
     pub many_ranges: bool,
-    /// Sends commands to devices past the block layer, which keeps no order among them.
+    /// Sends commands directly to devices, bypassing the block layer, so their order is not kept.
     pub sends_commands: bool,
-    /// Has threads that do the I/O, in whatever order they come to it.
+    /// Has threads that perform I/O in any order.
     pub hands_to_threads: bool,
     /// Can sync whole file systems.
     pub syncfs: bool,
     /// Can pass data placement hints to a device.
     pub places_data: bool,
-    /// Reaches files through mappings, which have the length of their files.
+    /// Accesses files through mappings, which are as long as the files.
     pub maps_files: bool,
-    /// Where it stands in a file is kept with the descriptor.
+    /// Keeps the file position in the descriptor.
     pub keeps_position: bool,
     /// Works only on a specific kind of device: SCSI disks, flash memory.
     pub on_media: bool,
-    /// Belongs to the thread that set it up.
+    /// Tied to the thread that set it up.
     pub one_thread: bool,
     /// Its data is sent to a peer or received from one: it is sequential and not stored.
     pub has_peers: bool,
     /// Rates are shown in bits unless a job says otherwise.
     pub shows_bits: bool,
-    /// The options that only it understands.
+    /// Its private options.
     pub options: &'static [OptionDef],
-    /// What it demands of the jobs that use it.
+    /// Its requirements for jobs.
     pub rules: &'static [Rule],
-    /// The engine's options that give single I/Os a priority.
+    /// Its options that set priorities of individual I/Os.
     pub priorities: Option<fn(&JobSpec) -> PriorityOptions<'_>>,
 }
 
@@ -110,11 +110,12 @@ pub struct EngineDef {
 pub enum StorageKind {
     /// In files and devices of this machine.
     Files,
-    /// With a server, or in its own library: the engine brings the storage.
+    /// On a server, or in its own library: the engine provides the storage.
     Server,
-    /// With a server, in a single object that exists before the job and has a fixed size: an export, an image, a logical unit.
+    /// On a server, in a single object of fixed size that exists before the job: an export, an image, a logical
+    /// unit.
     Volume,
-    /// Nowhere: there is nothing to prepare.
+    /// Nowhere: nothing needs preparation.
     None,
 }
 
@@ -123,22 +124,22 @@ pub enum StorageKind {
 pub enum Data {
     /// Moves it.
     Moved,
-    /// Ends the I/O without looking at it.
+    /// Completes the I/O without accessing the data.
     Discarded,
-    /// Has none: its jobs are background load for others.
+    /// It has no data: its jobs are background load for others.
     Absent(fn(&JobSpec) -> BackgroundLoad),
 }
 
-/// What a job is that moves no data.
+/// Describes a job that moves no data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundLoad {
     /// The job in one line.
     pub header: String,
-    /// It ends when all jobs that do I/O have ended.
+    /// True if it ends when all jobs that do I/O have ended.
     pub follows_io: bool,
 }
 
-/// The options by which an engine gives single I/Os a priority (`cmdprio_*`).
+/// The options with which an engine sets priorities of individual I/Os (`cmdprio_*`).
 #[derive(Debug, Clone, Copy)]
 pub struct PriorityOptions<'a> {
     /// Share of the I/Os, in percent.
@@ -153,7 +154,7 @@ pub struct PriorityOptions<'a> {
     pub split: &'a PriorityShares,
 }
 
-/// The `cmdprio_*` options of an engine: each that has them has all of them.
+/// The `cmdprio_*` options of an engine: an engine has either all of them or none.
 macro_rules! priorities {
     ($engine:ident) => {
         |job| {
@@ -171,7 +172,7 @@ macro_rules! priorities {
 pub(crate) use priorities;
 
 impl EngineDef {
-    /// An asynchronous engine on files that is not built yet.
+    /// Declares an asynchronous engine on files that is not built yet.
     pub const fn new(name: &'static str, summary: &'static str) -> Self {
         EngineDef {
             name,
@@ -203,17 +204,17 @@ impl EngineDef {
         }
     }
 
-    /// It works in this version.
+    /// Marks it as working in this version.
     pub const fn built(self) -> Self {
         EngineDef { built: true, ..self }
     }
 
-    /// It does not, for want of this.
+    /// Marks it as not built, for this reason.
     pub const fn lacking(self, obstacle: &'static str) -> Self {
         EngineDef { obstacle, ..self }
     }
 
-    /// A build leaves it out unless a feature asks for it.
+    /// A build leaves it out unless a feature requests it.
     pub const fn optional(self) -> Self {
         EngineDef { optional: true, ..self }
     }
@@ -223,37 +224,37 @@ impl EngineDef {
         EngineDef { synchronous: true, queues_from: u32::MAX, ..self }
     }
 
-    /// Hands I/Os over from this depth on.
+    /// Submits I/Os asynchronously from this depth on.
     pub const fn queues_from(self, queues_from: u32) -> Self {
         EngineDef { queues_from, ..self }
     }
 
-    /// There is nothing to prepare.
+    /// Nothing needs preparation.
     pub const fn without_files(self) -> Self {
         EngineDef { storage: StorageKind::None, ..self }
     }
 
-    /// Brings the storage it works on.
+    /// Provides its own storage.
     pub const fn on_server(self) -> Self {
         EngineDef { storage: StorageKind::Server, ..self }
     }
 
-    /// Brings the storage it works on, which is one thing of a fixed size: there is nothing to make before the run.
+    /// Provides its own storage, a single object of fixed size: nothing has to be created before the run.
     pub const fn on_volume(self) -> Self {
         EngineDef { storage: StorageKind::Volume, ..self }
     }
 
-    /// Ends I/Os without looking at their data.
+    /// Completes I/Os without accessing their data.
     pub const fn discards_data(self) -> Self {
         EngineDef { data: Data::Discarded, ..self }
     }
 
-    /// Does this to names, and nothing to data.
+    /// Performs this operation on names, and never accesses data.
     pub const fn on_names(self, metadata: Metadata) -> Self {
         EngineDef { metadata: Some(metadata), data: Data::Discarded, ..self }
     }
 
-    /// Changes its files whatever the direction of the I/O.
+    /// Changes its files whatever the direction of I/O.
     pub const fn always_changes(self) -> Self {
         EngineDef { always_changes: true, ..self }
     }
@@ -273,12 +274,12 @@ impl EngineDef {
         EngineDef { many_ranges: true, ..self }
     }
 
-    /// Sends commands to devices past the block layer.
+    /// Sends commands directly to devices, bypassing the block layer.
     pub const fn sends_commands(self) -> Self {
         EngineDef { sends_commands: true, ..self }
     }
 
-    /// Has threads that do the I/O.
+    /// Has threads that perform the I/O.
     pub const fn hands_to_threads(self) -> Self {
         EngineDef { hands_to_threads: true, ..self }
     }
@@ -293,7 +294,7 @@ impl EngineDef {
         EngineDef { places_data: true, ..self }
     }
 
-    /// Reaches files through mappings.
+    /// Accesses files through mappings.
     pub const fn maps_files(self) -> Self {
         EngineDef { maps_files: true, ..self }
     }
@@ -313,7 +314,7 @@ impl EngineDef {
         EngineDef { one_thread: true, ..self }
     }
 
-    /// Moves data to and from others: there is nothing to prepare.
+    /// Exchanges data with a peer: nothing needs preparation.
     pub const fn with_peers(self) -> Self {
         EngineDef { storage: StorageKind::None, has_peers: true, ..self }
     }
@@ -323,32 +324,32 @@ impl EngineDef {
         EngineDef { shows_bits: true, ..self }
     }
 
-    /// Adds the options that only this engine has.
+    /// Adds its private options.
     pub const fn with_options(self, options: &'static [OptionDef]) -> Self {
         EngineDef { options, ..self }
     }
 
-    /// Demands something of the jobs that use it.
+    /// Adds a requirement for jobs that use it.
     pub const fn with_rules(self, rules: &'static [Rule]) -> Self {
         EngineDef { rules, ..self }
     }
 
-    /// Has options that give single I/Os a priority.
+    /// Has options that set priorities of individual I/Os.
     pub const fn with_priorities(self, priorities: fn(&JobSpec) -> PriorityOptions<'_>) -> Self {
         EngineDef { priorities: Some(priorities), ..self }
     }
 
-    /// True when it works on files and devices of this machine.
+    /// True if it works on files and devices of this machine.
     pub const fn has_files(&self) -> bool {
         matches!(self.storage, StorageKind::Files)
     }
 
-    /// True when its data lies with a server.
+    /// True if its data is on a server.
     pub const fn is_remote(&self) -> bool {
         matches!(self.storage, StorageKind::Server | StorageKind::Volume)
     }
 
-    /// True when its data lies somewhere.
+    /// True if it stores data anywhere.
     pub const fn has_storage(&self) -> bool {
         !matches!(self.storage, StorageKind::None)
     }
@@ -358,7 +359,7 @@ impl EngineDef {
         self.options.iter().find(|option| option.is_named(name))
     }
 
-    /// What a job is on an engine without data; `None` on all others.
+    /// Describes a job of an engine without data; `None` for all other engines.
     pub fn background_load(&self, job: &JobSpec) -> Option<BackgroundLoad> {
         match self.data {
             Data::Absent(load) => Some(load(job)),
@@ -366,26 +367,26 @@ impl EngineDef {
         }
     }
 
-    /// True when its jobs are background load for others.
+    /// True if its jobs are background load for others.
     pub const fn is_background(&self) -> bool {
         matches!(self.data, Data::Absent(_))
     }
 
-    /// True when data is moved, so that writes need content and reads give some.
+    /// True if it moves data, so that writes need content and reads return some.
     pub const fn moves_data(&self) -> bool {
         matches!(self.data, Data::Moved)
     }
 }
 
-/// For jobs that move no bytes: only time ends them, or what they follow.
+/// For jobs that move no bytes: they end only by time, or with the jobs they follow.
 fn have_no_end(job: &mut JobSpec) {
     job.io_type.rw.rw = Rw::Read;
-    // No size is ever reached; it only has to satisfy the rules for sizes.
+    // The size is never reached; it only has to satisfy the rules for sizes.
     job.size.size = Some(SizeSpec::Bytes(1 << 40));
     job.time.time_based = true;
 }
 
-/// Refuses to append to what has the size it has; `place` says where offsets count there: "on a device".
+/// Refuses to append to targets of fixed size; `place` says where offsets count: "on a device".
 fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Result<(), Rejected> {
     if !job.size.file_append {
         return Ok(());
@@ -397,13 +398,13 @@ fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Resu
     ))
 }
 
-/// `ioengine=external:PATH`; what a loaded engine can do, it says itself.
+/// `ioengine=external:PATH`; a loaded engine declares its own capabilities.
 pub const EXTERNAL: EngineDef =
     EngineDef::new("external", "an engine of your own, external:PATH of a shared object").built();
 
-/// Why there are no engines for it.
+/// Why these engines are not built.
 const NO_IME: &str =
-    "it needs an Infinite Memory Engine of DDN and its client library, which are sold with the hardware";
+    "it needs DDN's Infinite Memory Engine and its client library, which are sold with the hardware";
 
 /// Every engine that job files may name.
 pub const ALL: &[&EngineDef] = &[
@@ -462,7 +463,7 @@ pub const ALL: &[&EngineDef] = &[
     &EXTERNAL,
 ];
 
-/// The names as values of `ioengine`.
+/// The engine names, as values of `ioengine`.
 pub const CHOICES: &[Choice] = &{
     let mut choices = [Choice { name: "", help: "" }; ALL.len()];
     let mut index = 0;
@@ -473,12 +474,12 @@ pub const CHOICES: &[Choice] = &{
     choices
 };
 
-/// The engine of this crate with this name.
+/// This crate's engine with this name.
 pub fn find(name: &str) -> Option<&'static EngineDef> {
     Engines(ALL).find(name)
 }
 
-/// Options as they may be shown: passwords, keys and tokens are hidden.
+/// Options in a form that may be shown: passwords, keys and tokens are hidden.
 pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
     let private = || ALL.iter().flat_map(|engine| engine.options);
     let is_secret = |name: &str| private().any(|option| option.secret && option.is_named(name));
@@ -489,7 +490,7 @@ pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
     options.iter().map(shown).collect()
 }
 
-/// The engines that jobs may name: those of this crate, and those that the program brings.
+/// The engines that jobs may name: those of this crate, and those that the program provides.
 #[derive(Debug, Clone, Copy)]
 pub struct Engines<'a>(pub &'a [&'static EngineDef]);
 
@@ -504,12 +505,12 @@ impl Engines<'_> {
         self.find(&job.engine.ioengine.name)
     }
 
-    /// The private option of an engine with this name or alias.
+    /// The private option of any engine with this name or alias.
     pub fn option(self, engine: &str, name: &str) -> Option<&'static OptionDef> {
         self.find(engine)?.option(name)
     }
 
-    /// The engines that understand an option privately; helps to explain an unknown one.
+    /// The engines that have this private option; used to explain an unknown option.
     pub(crate) fn with_option(self, name: &str) -> Vec<&'static str> {
         let understands = |engine: &&EngineDef| engine.option(name).is_some();
         self.0.iter().copied().filter(understands).map(|engine| engine.name).collect()

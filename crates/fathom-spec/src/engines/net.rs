@@ -31,7 +31,7 @@ pub const SPLICED: EngineDef = EngineDef::new("netsplice", "sockets with splice(
 
 /// `ioengine=net_uring`, which fio does not have: `net` with a queue.
 pub const QUEUED: EngineDef =
-    EngineDef::new("net_uring", "sockets, iodepth blocks in flight on each, through io_uring")
+    EngineDef::new("net_uring", "sockets with up to iodepth blocks in flight on each, through io_uring")
         .built()
         .with_peers()
         .one_thread()
@@ -61,12 +61,12 @@ options! {
     /// Options of the `net` and `netsplice` engines.
     pub struct NetOptions in Engine, table TABLE;
 
-    /// Peer for the connecting side or multicast group; socket path for unix
+    /// Peer to connect to, or multicast group; socket path for unix
     ///
     /// A name or an address; the machine number (CID) for vsock. The path of a Unix socket may be given by filename instead.
     Built Text hostname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// TCP/UDP/vsock port; clone number is added
+    /// TCP, UDP or vsock port; the clone's number is added
     Built Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
     /// Transport
@@ -81,7 +81,7 @@ options! {
     /// Sends small blocks individually; without it, blocks that follow each other immediately share packets.
     Built Bool nodelay: bool, { engine: ENGINE };
 
-    /// Wait for a connection instead of making one
+    /// Wait for a connection instead of opening one
     Built Flag listen: bool, { engine: ENGINE };
 
     /// Answer each block
@@ -105,7 +105,7 @@ options! {
     Built Int mss: Option<u32>, { bounds: Bounds::at_least(0.0), engine: ENGINE };
 }
 
-/// The path of the socket of this machine that a job names: hostname, or otherwise filename as it is written.
+/// The path of a local socket that a job names: hostname, or else filename as written.
 pub fn socket_path(job: &JobSpec) -> Option<PathBuf> {
     if job.private.net.protocol != NetProtocol::Unix {
         return None;
@@ -114,7 +114,7 @@ pub fn socket_path(job: &JobSpec) -> Option<PathBuf> {
     job.private.net.hostname.clone().or(named).map(PathBuf::from)
 }
 
-/// Datagrams and answers belong to single blocks, which `net` has one at a time.
+/// Datagrams and ping-pong refer to single blocks, which `net` handles one at a time.
 fn check_queue(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.net;
     let what = match options.protocol {
@@ -130,7 +130,7 @@ fn check_queue(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejecte
     Err(review.refuse_in_our_words(&job.origin, line))
 }
 
-/// The blocks of a connection come in one order, once, and stay nowhere.
+/// The blocks of a connection arrive in order, once, and are not stored.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let name = job.engine.ioengine.name.clone();
     if matches!(job.io_type.rw.rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite) {
@@ -146,7 +146,7 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
         return Err(review.refuse_in_our_words(
             &job.origin,
             format!(
-                "job {}: io_submit_mode=offload would mix up the blocks of a connection; leave it out",
+                "job {}: io_submit_mode=offload would reorder the blocks of a connection; leave it out",
                 job.name
             ),
         ));
@@ -154,10 +154,10 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.verification.verify_only {
         return Err(review.refuse_in_our_words(
             &job.origin,
-            format!("job {}: verify_only=1 reads what was written, but what is sent is gone", job.name),
+            format!("job {}: verify_only=1 reads written data again, but sent data is not stored", job.name),
         ));
     }
-    // What was sent is gone. Blocks that arrive are checked as they are read.
+    // Sent data is not stored. Blocks that arrive are checked as they are read.
     job.verification.do_verify = false;
     Ok(())
 }

@@ -17,9 +17,9 @@ options! {
 
     /// Folder of the job's files, such as nfs://server/export/folder; required
     ///
-    /// Parameters of libnfs follow a question mark: nfsport=, mountport=, uid=, gid=, autoreconnect=.
+    /// libnfs parameters follow a question mark: nfsport=, mountport=, uid=, gid=, autoreconnect=.
     Built Text nfs_url: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// Connections with the server
+    /// Number of connections to the server
     Built Int nconnect: u32 = "1", { bounds: Bounds::between(1.0, 64.0), engine: ENGINE };
 }

@@ -1,4 +1,4 @@
-//! Options of engines that are not in this crate. They are declared as data, and a job keeps their values by name.
+//! Options of engines outside this crate. They are declared as data, and a job stores their values by name.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,16 +19,16 @@ enum Value {
     Switch(bool),
     /// Of [`Kind::Time`].
     Time(Duration),
-    /// Of all other kinds: words, and whatever the engine reads by itself.
+    /// All other kinds: words, and text that the engine parses itself.
     Text(String),
 }
 
-/// The values that a job gives to options from outside; those it does not give have their defaults.
+/// Values that a job sets for outside options; options without a value have their defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct OutsideOptions(BTreeMap<String, Value>);
 
 impl OutsideOptions {
-    /// The value of an option of [`Kind::Int`]; 0 for one without a default.
+    /// The value of an option of [`Kind::Int`]; 0 if it has no default.
     pub fn number(&self, option: &OptionDef) -> i64 {
         match self.0.get(option.name) {
             Some(Value::Number(number)) => *number,
@@ -36,7 +36,7 @@ impl OutsideOptions {
         }
     }
 
-    /// The value of an option of [`Kind::Size`]; 0 for one without a default.
+    /// The value of an option of [`Kind::Size`]; 0 if it has no default.
     pub fn bytes(&self, option: &OptionDef) -> u64 {
         match self.0.get(option.name) {
             Some(Value::Bytes(bytes)) => *bytes,
@@ -44,7 +44,7 @@ impl OutsideOptions {
         }
     }
 
-    /// The value of an option of [`Kind::Bool`] or [`Kind::Flag`]; off for one without a default.
+    /// The value of an option of [`Kind::Bool`] or [`Kind::Flag`]; off if it has no default.
     pub fn switch(&self, option: &OptionDef) -> bool {
         match self.0.get(option.name) {
             Some(Value::Switch(is_on)) => *is_on,
@@ -52,7 +52,7 @@ impl OutsideOptions {
         }
     }
 
-    /// The value of an option of [`Kind::Time`]; no time for one without a default.
+    /// The value of an option of [`Kind::Time`]; zero if it has no default.
     pub fn time(&self, option: &OptionDef) -> Duration {
         match self.0.get(option.name) {
             Some(Value::Time(time)) => *time,
@@ -60,7 +60,7 @@ impl OutsideOptions {
         }
     }
 
-    /// The value of any other option; empty for one without a default.
+    /// The value of any other option; empty if it has no default.
     pub fn text<'a>(&'a self, option: &'a OptionDef) -> &'a str {
         match self.0.get(option.name) {
             Some(Value::Text(text)) => text,
@@ -70,8 +70,8 @@ impl OutsideOptions {
 }
 
 impl OptionDef {
-    /// An option of an engine from outside. Default, bounds, words and unit are fields to fill in; what they say holds for such an
-    /// option as it does for all others.
+    /// An option of an outside engine. Default, bounds, words and unit are fields to fill in; they apply as for
+    /// all other options.
     pub const fn of_engine(engine: &'static str, name: &'static str, kind: Kind, help: &'static str) -> Self {
         OptionDef {
             name,

@@ -1,4 +1,5 @@
-//! The engines for persistent memory. They have no engine options: `direct=1` stores past the cache, `sync=1` drains after each write.
+//! The engines for persistent memory. They have no engine options: `direct=1` bypasses the cache, `sync=1`
+//! drains after each write.
 
 use crate::engines::EngineDef;
 

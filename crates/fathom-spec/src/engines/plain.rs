@@ -44,7 +44,7 @@ pub const SPLICE: EngineDef =
     EngineDef::new("splice", "splice(2) and vmsplice(2) through a pipe").built().synchronous().syncfs();
 
 /// `ioengine=falloc`
-pub const FALLOC: EngineDef = EngineDef::new("falloc", "fallocate(2): reserves, takes and frees space")
+pub const FALLOC: EngineDef = EngineDef::new("falloc", "fallocate(2): reserves, allocates and frees space")
     .built()
     .synchronous()
     .syncfs()
@@ -53,7 +53,7 @@ pub const FALLOC: EngineDef = EngineDef::new("falloc", "fallocate(2): reserves, 
 
 /// `ioengine=ftruncate`
 pub const FTRUNCATE: EngineDef =
-    EngineDef::new("ftruncate", "ftruncate(2): the file gets the length of the offset")
+    EngineDef::new("ftruncate", "ftruncate(2): sets the file's length to the offset")
         .built()
         .synchronous()
         .discards_data()
@@ -61,14 +61,14 @@ pub const FTRUNCATE: EngineDef =
 
 /// `ioengine=page_fault`
 pub const PAGE_FAULT: EngineDef =
-    EngineDef::new("page_fault", "copies to and from anonymous memory, touched for the first time")
+    EngineDef::new("page_fault", "copies to and from anonymous memory on first access")
         .built()
         .synchronous()
         .without_files()
-        // Memory of another thread's engine would not be the same.
+        // A thread with another engine instance would use different memory.
         .one_thread();
 
-/// What is neither read nor trimmed: fio fails with the first such I/O.
+/// Neither reads nor trims are possible; fio fails with the first such I/O.
 fn demand_writes(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite) {
         return Ok(());

@@ -15,7 +15,7 @@ options! {
     /// Options of the `rados` engine.
     pub struct RadosOptions in Engine, table TABLE;
 
-    /// Cluster, if it is not called ceph
+    /// Cluster name, if it is not ceph
     Built Text clustername: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Pool of the objects
@@ -30,9 +30,9 @@ options! {
     /// Cluster configuration file; if unset, CEPH_CONF or the default one
     Built Text conf: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
-    /// Looks for completions without a pause
+    /// Poll for completions continuously
     Built Bool busy_poll: bool = "0", { engine: ENGINE };
 
-    /// Gives objects that are written their length before the run; 0 leaves them as they are
+    /// Set the length of objects to be written before the run; 0 leaves them unchanged
     Built Bool touch_objects: bool = "1", { engine: ENGINE };
 }

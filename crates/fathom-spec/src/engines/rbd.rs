@@ -38,20 +38,20 @@ options! {
     /// Looks for completions without a pause
     Built Bool busy_poll: bool = "0", { engine: ENGINE };
 
-    /// Leaves the client's cache to the configuration; 0 goes without it
+    /// Use the client's cache as configured; 0 disables it
     Built Bool rbd_cache: bool = "1", { engine: ENGINE };
 
-    /// Makes a missing image, as large as the job needs it, and removes it after the run
+    /// Create a missing image as large as the job needs, and remove it after the run
     Built Bool rbd_create: bool = "0", { engine: ENGINE };
 
     /// Encryption of the image: luks1 or luks2
     Built Text rbd_encryption_format: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// Passphrase of the encryption; ${NAME} takes it from the environment
+    /// Encryption passphrase; ${NAME} takes it from the environment
     Built Text rbd_encryption_passphrase: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 }
 
-/// An image that is made for the job goes with it; any other has no end to append to.
+/// An image that the job creates is removed with it; an existing image cannot be appended to.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "in an image")?;
     job.file.unlink |= job.private.rbd.rbd_create;

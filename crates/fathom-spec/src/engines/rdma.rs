@@ -13,7 +13,7 @@ pub(crate) const ENGINE: &str = "rdma";
 
 /// `ioengine=rdma`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "RDMA between hosts: memory written and read, blocks sent, over rdma_cm")
+    EngineDef::new(ENGINE, "RDMA between hosts: remote writes, remote reads and sends, over rdma_cm")
         .built()
         .with_peers()
         .with_options(TABLE)
@@ -22,13 +22,13 @@ pub const DEFINITION: EngineDef =
 choices! {
     /// RDMA operation.
     pub enum RdmaVerb {
-        /// Memory of the other side is written
+        /// Write to the peer's memory
         Write = "write",
-        /// Memory of the other side is read
+        /// Read from the peer's memory
         Read = "read",
-        /// Blocks are sent
+        /// Send blocks
         Send = "send",
-        /// Blocks are received
+        /// Receive blocks
         Receive = "recv",
     }
 }
@@ -37,20 +37,21 @@ options! {
     /// Options of the `rdma` engine.
     pub struct RdmaOptions in Engine, table TABLE;
 
-    /// Peer that a job with rw=write connects to
+    /// Peer to which a job with rw=write connects
     ///
-    /// For a job with rw=read, which waits, it is the address to wait at, as bindname is.
+    /// For a job with rw=read, which listens, it is the address to listen on, like bindname.
     Built Text hostname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Local address
     Built Text bindname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// Port; clone number is added
+    /// Port; the clone's number is added
     Built Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
     /// RDMA operation
     ///
-    /// The job with rw=write decides, and the other side follows. Only send is seen by both: it receives what is sent, and can verify it.
+    /// The job with rw=write decides, and the peer follows. Only with send does the peer receive the data and
+    /// can verify it.
     Built Choice verb: RdmaVerb = "write", {
         aliases: &["proto"],
         choices: RdmaVerb::CHOICES,
@@ -58,7 +59,7 @@ options! {
     };
 }
 
-/// Blocks are sequential and not stored, and only sent blocks are seen by the receiver.
+/// Blocks are sequential and not stored, and the receiver sees only sent blocks.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rw = job.io_type.rw.rw;
     let writes = rw == Rw::Write;
@@ -66,11 +67,11 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let line = if matches!(rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite) {
         "ioengine=rdma has nothing to trim; rw=read and rw=write are possible"
     } else if job.depth.io_submit_mode == IoSubmitMode::Offload {
-        "io_submit_mode=offload would mix up the blocks of a connection; leave it out"
+        "io_submit_mode=offload would reorder the blocks of a connection; leave it out"
     } else if job.verification.verify_only {
-        "verify_only=1 reads what was written, but what is sent is gone"
+        "verify_only=1 reads written data again, but sent data is not stored"
     } else if writes && verb == RdmaVerb::Receive {
-        "rw=write with verb=recv: a job that writes gives verb=send, and the one that reads receives by itself"
+        "rw=write with verb=recv: the writing job sets verb=send, and the reading job then receives automatically"
     } else if writes && verb != RdmaVerb::Send && job.is_set("verify") {
         "verify= needs verb=send: with other verbs the passive side does not see the data"
     } else {

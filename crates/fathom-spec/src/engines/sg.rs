@@ -63,13 +63,13 @@ options! {
 }
 
 impl SgWriteMode {
-    /// True if the device then holds what the job wrote.
+    /// True if the device then contains what the job wrote.
     pub fn writes_the_data(self) -> bool {
         matches!(self, Self::Write | Self::WriteAndVerify | Self::Verify | Self::WriteStream)
     }
 }
 
-/// Commands that write nothing, or one sector over and over, leave nothing that could be checked.
+/// Commands that write nothing, or one sector repeatedly, leave nothing to verify.
 fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mode = job.private.sg.sg_write_mode;
     refuse_appending(job, review, "on a device")?;
@@ -81,7 +81,7 @@ fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> 
         &job.origin,
         format!("fathom: what sg_write_mode={mode} writes cannot be verified"),
         format!(
-            "job {}: the device does not hold the data of the job then; leave out verify= or sg_write_mode=",
+            "job {}: the device then does not contain the job's data; leave out verify= or sg_write_mode=",
             job.name
         ),
     ))

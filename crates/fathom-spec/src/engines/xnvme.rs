@@ -11,8 +11,8 @@ pub(crate) const ENGINE: &str = "xnvme";
 /// `ioengine=xnvme`
 pub const DEFINITION: EngineDef =
     EngineDef::new(ENGINE, "NVMe through xNVMe").places_data().with_options(TABLE).lacking(
-        "it needs the library xNVMe, which distributions do not have, and for more than io_uring and io_uring_cmd do an NVMe device taken from \
-         the kernel (SPDK)",
+        "it needs the library xNVMe, which distributions do not have, and to do more than io_uring and io_uring_cmd, an NVMe device detached \
+         from the kernel (SPDK)",
     );
 
 options! {

@@ -1,8 +1,8 @@
-//! Bytes in what goes from host to host.
+//! Serialised bytes in messages between hosts.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes as they are, not as a list of numbers.
+/// Bytes as such, not as a list of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 

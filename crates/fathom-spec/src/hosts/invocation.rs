@@ -1,4 +1,5 @@
-//! A command line and the files it names, written down where it was typed, to be read elsewhere as if it had been typed there.
+//! A command line and the files it names, recorded where it was typed, to be parsed elsewhere as if it had been
+//! typed there.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,31 +12,32 @@ use super::{Bytes, HostPlace};
 use crate::machine::{EngineNotLoaded, Machine};
 use crate::source::Source;
 
-/// Everything that parsing read of the place where the command was typed.
+/// Everything that parsing read from the environment of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Invocation {
-    /// What the program was called by.
+    /// Name under which the program was called.
     pub program_name: String,
-    /// The command line without it.
+    /// The command line without the program's name.
     pub words: Vec<String>,
-    /// Job files and included files, by the name they were asked for.
+    /// Job files and included files, by the name that was requested.
     pub files: BTreeMap<PathBuf, String>,
-    /// The same of files that became a part of a job.
+    /// Files that became part of a job, by the name that was requested.
     #[serde(default)]
     pub contents: BTreeMap<PathBuf, Bytes>,
     /// Standard input, if a job file was read from it.
     pub stdin: Option<String>,
-    /// Job files that are to be read on the host.
+    /// Job files to be read on the host.
     pub remote_files: Vec<PathBuf>,
-    /// Environment variables that job files used; `None` for those that were not set.
+    /// Environment variables that job files used; `None` for unset ones.
     pub variables: BTreeMap<String, Option<String>>,
 }
 
-/// The machine on which a command for hosts was typed. What parsing reads of it is written down. What only the hosts can know is
-/// not asked of it: whether their files are there, how many processors they have.
+/// The machine on which a command for hosts was typed. Everything that parsing reads there is recorded. It is
+/// not asked for what only the hosts can know, such as whether their files exist or how many processors they
+/// have.
 pub struct Recording<'a> {
     source: &'a dyn Source,
-    /// The place of one of the hosts, for the variables.
+    /// The position of one of the hosts, for the variables.
     place: HostPlace,
     recorded: RefCell<Invocation>,
 }
@@ -44,7 +46,7 @@ pub struct Recording<'a> {
 const MANY_CPUS: u32 = 1 << 16;
 
 impl<'a> Recording<'a> {
-    /// Nothing is written down yet.
+    /// Starts without records.
     pub fn new(source: &'a dyn Source, place: HostPlace, program_name: &str, words: &[String]) -> Self {
         let recorded = Invocation {
             program_name: program_name.to_owned(),
@@ -54,7 +56,7 @@ impl<'a> Recording<'a> {
         Recording { source, place, recorded: RefCell::new(recorded) }
     }
 
-    /// What was read.
+    /// Everything that was read.
     pub fn finish(self) -> Invocation {
         self.recorded.into_inner()
     }
@@ -124,11 +126,11 @@ impl Source for Recording<'_> {
     crate::ask_source!(source);
 }
 
-/// A host that reads an [`Invocation`]: what was written down comes from it, what concerns the machine from here.
+/// A host that parses an [`Invocation`]: recorded data comes from there, facts about the machine from here.
 pub struct InvocationSource<'a> {
-    /// What was written down.
+    /// The recorded data.
     pub invocation: &'a Invocation,
-    /// The place of this host.
+    /// The position of this host.
     pub place: &'a HostPlace,
     /// This machine.
     pub machine: &'a dyn Source,
@@ -146,7 +148,7 @@ impl Machine for InvocationSource<'_> {
     fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
         match self.invocation.contents.get(path) {
             Some(Bytes(bytes)) => Ok(bytes.clone()),
-            // What a job file of this host names, this host has.
+            // Files named by a job file of this host are on this host.
             None if !self.invocation.remote_files.is_empty() => self.machine.read_bytes(path),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -202,7 +204,7 @@ mod tests {
         let recording = Recording::new(&here, place(0), "fathom", &words);
         let first = run(&words, &recording);
         let invocation = recording.finish();
-        // The other machine has none of these files, and its own value of the variable.
+        // The other machine has none of these files, and a different value of the variable.
         let mut there = MemorySource::default();
         there.variables.insert("SIZE".to_owned(), "1m".to_owned());
         let source = InvocationSource { invocation: &invocation, place: &place(1), machine: &there };

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use thiserror::Error;
 
-/// Hosts in the order in which they were named; each once.
+/// Hosts in the order in which they were named, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostList(pub Vec<HostEntry>);
 
@@ -23,21 +23,21 @@ pub struct HostEntry {
 /// Maximum number of hosts of a run.
 pub(super) const MOST_HOSTS: usize = 100_000;
 
-/// Why a list names no hosts.
+/// Why a list of hosts is invalid.
 #[derive(Debug, Error)]
 pub enum HostListError {
     /// A file of hosts.
     #[error("the list of hosts {path} cannot be read: {error}", error = plain(.error))]
     Unreadable {
-        /// As written, without the `@`.
+        /// Its name as written, without the `@`.
         path: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// A name that a remote shell would take for something else.
+    /// A name that a remote shell would misinterpret.
     #[error("{0:?} is not a name of a host")]
     NoName(String),
-    /// A range that cannot be read.
+    /// An invalid range.
     #[error(transparent)]
     Range(#[from] RangeError),
     /// A host that would run the jobs twice.
@@ -45,20 +45,20 @@ pub enum HostListError {
     Twice {
         /// The host.
         name: String,
-        /// Where, if that is a group.
+        /// The group in which this happens, if there is one.
         place: String,
     },
     /// An empty list.
     #[error("expected at least one host")]
     Empty,
-    /// More than a run can have.
+    /// More hosts than a run can have.
     #[error("expected at most {MOST_HOSTS} hosts")]
     TooMany,
 }
 
 impl HostList {
-    /// Reads a list and adds its hosts; `read` gives the text of a file (`@FILE`). Groups and hosts are separated by white space,
-    /// the hosts of a group by commas; in a file a line may end in a comment after `#`.
+    /// Parses a list and adds its hosts; `read` returns the text of a file (`@FILE`). Groups and hosts are
+    /// separated by white space, the hosts of a group by commas; in a file, `#` starts a comment.
     pub fn add(
         &mut self,
         text: &str,
@@ -81,7 +81,8 @@ impl HostList {
         if self.0.is_empty() { Err(HostListError::Empty) } else { Ok(()) }
     }
 
-    /// Hosts of one group, `GROUP:a,b`, or of none. `NAME:DIGITS` is a host with its port. `places` knows where each name is.
+    /// Hosts of one group (`GROUP:a,b`), or of none. `NAME:DIGITS` is a host with its port. `places` maps each
+    /// name to its index.
     fn add_group(&mut self, word: &str, places: &mut HashMap<String, usize>) -> Result<(), HostListError> {
         let (group, hosts) = match word.split_once(':') {
             Some((group, hosts)) if is_group(group) && !is_port(hosts) => (Some(group), hosts),
@@ -102,7 +103,8 @@ impl HostList {
         if self.0.len() > MOST_HOSTS { Err(HostListError::TooMany) } else { Ok(()) }
     }
 
-    /// Adds a group to a host that is already in the list. Listing it again otherwise is a mistake: the user meant two hosts.
+    /// Adds a group to a host that is already in the list. Any other repetition is a mistake, because the user
+    /// meant two hosts.
     fn add_to_group(&mut self, at: usize, group: Option<&str>) -> Result<(), HostListError> {
         let HostEntry { name, groups } = &mut self.0[at];
         match group {
@@ -120,7 +122,7 @@ impl HostList {
         }
     }
 
-    /// The hosts as written.
+    /// The hosts, as written.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(|entry| entry.name.clone()).collect()
     }
@@ -138,7 +140,7 @@ fn is_group(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// `8766`, or `8766,b` where more hosts follow a host with its port.
+/// `8766`, or `8766,b` if more hosts follow a host with a port.
 fn is_port(text: &str) -> bool {
     let first = text.split(',').next().unwrap_or("");
     !first.is_empty() && first.len() <= 5 && first.bytes().all(|byte| byte.is_ascii_digit())
@@ -188,7 +190,7 @@ mod tests {
         for text in ["a w:a", "w:a a", "@rack b", "@rack @rack", "c @rack"] {
             assert!(refused(text).contains(" is named twice"), "{text}: {}", refused(text));
         }
-        // Several --hosts are one list.
+        // Several --hosts options form one list.
         let mut hosts = HostList::default();
         hosts.add("a", &|_| Err(io::ErrorKind::NotFound.into())).expect("a list");
         assert!(hosts.add("b,a", &|_| Err(io::ErrorKind::NotFound.into())).is_err());

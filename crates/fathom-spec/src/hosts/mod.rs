@@ -1,5 +1,5 @@
-//! Runs over several hosts: which hosts (`--hosts`), what a host knows of its place among them, and the command line and
-//! files that it is given to read as if they were its own.
+//! Runs over several hosts: which hosts (`--hosts`), what a host knows about its position among them, and the
+//! command line and files that it parses as if they were its own.
 
 mod bytes;
 mod invocation;
@@ -13,31 +13,33 @@ use ranges::RangeError;
 
 use serde::{Deserialize, Serialize};
 
-/// The names in a list of hosts or groups, ranges taken apart.
+/// The names in a list of hosts or groups, with ranges expanded.
 pub(crate) fn expand_hosts(text: &str) -> Result<Vec<String>, RangeError> {
     ranges::expand(text, list::MOST_HOSTS)
 }
 
-/// The place of a host in a run.
+/// The position of a host in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostPlace {
-    /// Number in the list, from 0: `${HOST_INDEX}`.
+    /// Index in the list, from 0: `${HOST_INDEX}`.
     pub index: u32,
     /// All hosts as the user wrote them, separated by commas in `${HOSTS}`.
     pub hosts: Vec<String>,
-    /// Groups that each of them belongs to, for `host=`; empty without groups.
+    /// Groups of each host, for `host=`; empty without groups.
     pub groups: Vec<Vec<String>>,
-    /// Whose files must not be those of others (`unique_filename`).
+    /// Host or client whose files must be kept apart (`unique_filename`).
     pub owner: FileOwner,
 }
 
-/// Whose files must not be those of others in the same directory (`unique_filename`), and what tells their names apart.
+/// Whose files must be distinct from those of others in the same directory (`unique_filename`), and what
+/// distinguishes their names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum FileOwner {
-    /// A host of the run: the names that are generated for it begin with its own.
+    /// A host of the run: names generated for it start with its own.
     #[default]
     Host,
-    /// A client that sent the jobs to a server: all names begin with its address, as with fio. Clients on a Unix socket have no address.
+    /// A client that sent jobs to a server: all names start with its address, as with fio. Clients on a Unix
+    /// socket have no address.
     Client(Option<String>),
 }
 
@@ -47,12 +49,12 @@ impl HostPlace {
         self.name_of(self.index)
     }
 
-    /// The same of the host of this number.
+    /// The same for the host with this index.
     pub fn name_of(&self, index: u32) -> &str {
         self.hosts.get(index as usize).map_or("", String::as_str)
     }
 
-    /// Whether a job of these hosts and groups (`host=`) runs here; every job without any does.
+    /// True if a job with these hosts and groups (`host=`) runs here; always true if it has none.
     pub fn runs(&self, wanted: &[String]) -> bool {
         self.runs_on(self.index, wanted)
     }
@@ -63,12 +65,12 @@ impl HostPlace {
         wanted.is_empty() || wanted.iter().any(is_it)
     }
 
-    /// The numbers of all hosts that run a job of these hosts and groups, in order.
+    /// Indices of all hosts that run a job with these hosts and groups, in order.
     pub fn runners(&self, wanted: &[String]) -> Vec<u32> {
         (0..self.hosts.len() as u32).filter(|index| self.runs_on(*index, wanted)).collect()
     }
 
-    /// The value of a variable that tells this host from the others; `None` for other names.
+    /// The value of a variable that distinguishes this host from others; `None` for other names.
     pub fn variable(&self, name: &str) -> Option<String> {
         match name {
             "HOST" => Some(self.name().to_owned()),
@@ -80,12 +82,12 @@ impl HostPlace {
     }
 }
 
-/// What to do when a host is lost in the middle of a run.
+/// What to do if a host is lost during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnHostLoss {
     /// The others continue.
     #[default]
     Continue,
-    /// The others are stopped, too.
+    /// The others are stopped as well.
     Stop,
 }

@@ -1,8 +1,8 @@
-//! Names of hosts with ranges of numbers in them: `node[1-3,7]`, `rack[1-2]-node[01-16]`.
+//! Host names with ranges of numbers: `node[1-3,7]`, `rack[1-2]-node[01-16]`.
 
 use thiserror::Error;
 
-/// Why a name with brackets is not a range.
+/// Why a name with brackets is not a valid range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RangeError {
     /// `node[1-3`
@@ -16,7 +16,7 @@ pub enum RangeError {
     NoNumbers {
         /// The whole name.
         name: String,
-        /// What stands in the brackets.
+        /// The text between the brackets.
         part: String,
     },
     /// `node[3-1]`
@@ -37,14 +37,14 @@ pub enum RangeError {
         /// The range.
         range: String,
     },
-    /// More names than a run has hosts.
+    /// More names than a run can have hosts.
     #[error("{name:?} names {count} hosts: expected at most {most}")]
     TooMany {
         /// The whole name.
         name: String,
-        /// How many it stands for.
+        /// How many names it stands for.
         count: u128,
-        /// How many there may be.
+        /// Maximum number of names.
         most: usize,
     },
 }
@@ -52,11 +52,11 @@ pub enum RangeError {
 /// Maximum number of digits of a number.
 const MOST_DIGITS: usize = 18;
 
-/// A piece of a name.
+/// A part of a name.
 enum Piece<'a> {
     /// Itself.
     Text(&'a str),
-    /// One of these, which are in brackets.
+    /// Alternatives from a pair of brackets.
     Numbers(Vec<Numbers>),
 }
 
@@ -67,8 +67,8 @@ struct Numbers {
     width: usize,
 }
 
-/// The names that a list stands for, in order: `a,node[1-2]` is a, node1, node2. The number in the last brackets changes fastest. A name
-/// stands for at most `most`.
+/// The names that a list stands for, in order: `a,node[1-2]` is a, node1, node2. The number in the last
+/// brackets changes fastest. A name stands for at most `most` names.
 pub(super) fn expand(list: &str, most: usize) -> Result<Vec<String>, RangeError> {
     let mut names = Vec::new();
     for name in names_of(list).filter(|name| !name.is_empty()) {
@@ -89,7 +89,7 @@ pub(super) fn expand(list: &str, most: usize) -> Result<Vec<String>, RangeError>
     Ok(names)
 }
 
-/// The names between commas that stand in no brackets.
+/// Splits names at commas outside of brackets.
 fn names_of(list: &str) -> impl Iterator<Item = &str> {
     let mut is_inside = false;
     list.split(move |letter| {
@@ -106,7 +106,7 @@ fn names_of(list: &str) -> impl Iterator<Item = &str> {
 fn pieces(name: &str) -> Result<Vec<Piece<'_>>, RangeError> {
     let mut pieces = Vec::new();
     let mut rest = name;
-    // An address of the Internet in brackets is a name: `[::1]:8766`, `root@[fe80::1]`.
+    // An IP address in brackets is a name: `[::1]:8766`, `root@[fe80::1]`.
     let start = name.find('@').map_or(0, |at| at + 1);
     if let Some(inside) = name[start..].strip_prefix('[')
         && let Some(length) = inside.find(']')
@@ -146,7 +146,7 @@ fn numbers(name: &str, part: &str, range: &str) -> Result<Numbers, RangeError> {
             Err(RangeError::Down { name: name.to_owned(), range: range.to_owned() })
         }
         (Some(low), Some(high)) => {
-            // `01-100` goes on to three digits, as in other programs that know such lists.
+            // `01-100` continues with three digits, as in other programs that have such lists.
             let fits = first.len() == last.len() || (!is_padded(last) && first.len() < last.len());
             match fits {
                 true => Ok(Numbers { first: low, last: high, width: first.len() }),

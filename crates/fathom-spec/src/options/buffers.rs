@@ -5,7 +5,7 @@ use crate::definition::{Bounds, Names};
 use crate::value::{Memory, MemoryKind, Pattern};
 
 choices! {
-    /// Which buffers duplicates repeat.
+    /// Which buffers are duplicated.
     pub enum DedupeMode {
         /// The previous unique buffer
         Repeat = "repeat",
@@ -85,7 +85,7 @@ options! {
 }
 
 impl BufferOptions {
-    /// Percent of the buffers that are duplicates; `dedupe_percentage=0` means none.
+    /// Percentage of buffers that are duplicates; `dedupe_percentage=0` means none.
     pub fn repeated_percentage(&self) -> Option<u32> {
         self.dedupe_percentage.filter(|&percent| percent > 0)
     }

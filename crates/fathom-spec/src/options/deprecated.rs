@@ -1,5 +1,4 @@
-//! Options that fio dropped. Some are errors, some are accepted without effect; none
-//! holds a value.
+//! Options that fio has dropped. Some are errors, others are accepted without effect; none has a value.
 
 use crate::definition::{Category, OptionDef, Status};
 

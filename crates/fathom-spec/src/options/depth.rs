@@ -49,7 +49,7 @@ options! {
     /// 0 means iodepth.
     Built Int iodepth_low: Option<u32>, { parent: Some("iodepth") };
 
-    /// Hold back an I/O that overlaps another in flight
+    /// Delay an I/O that overlaps another one in flight
     Built Bool serialize_overlap: bool = "0", { parent: Some("iodepth") };
 
     /// Submit I/O from the job itself or from a pool of threads

@@ -51,7 +51,7 @@ choices! {
     pub enum ZoneMode {
         /// No zones
         None = "none",
-        /// Work in one stretch of the range after another
+        /// Use one part of the range after the other
         Strided = "strided",
         /// Zoned block device rules
         Zbd = "zbd",

@@ -32,7 +32,7 @@ choices! {
     pub enum FadviseHint {
         /// Nothing
         None = "0",
-        /// As the job: random or sequential
+        /// Same as the job: random or sequential
         Auto = "1",
         /// Random access
         Random = "random",
@@ -120,14 +120,14 @@ options! {
 
     /// Divide the data set among the hosts that run the job
     ///
-    /// The shares are of whole blocks, cover everything, and do not overlap. hosts: the clones of a host share its part;
-    /// clones: each clone of each host has a part. Generated files are shared by all hosts then.
+    /// The shares consist of whole blocks, cover everything, and do not overlap. hosts: the clones of a host
+    /// share its part; clones: each clone of each host has a part. All hosts then share generated files.
     Built Choice split: Split = "none", { choices: Split::CHOICES };
 
     /// Work on the files, or the share, of the host this many places further down the list
     ///
-    /// After a job that wrote, no host reads what its own page cache holds. Only hosts that run the job count, and the
-    /// first one follows the last.
+    /// After a job that wrote, a host then never reads data from its own page cache. Only hosts that run the
+    /// job count, and the first one follows the last.
     Built Int host_rotation: u32 = "0";
 
     /// Number of I/Os after which the job ends

@@ -1,5 +1,5 @@
-//! THE TABLE: every option is one declaration in one of these files, and everything else
-//! (fields, defaults, parsing, help, documentation) follows from it.
+//! THE TABLE: every option is one declaration in one of these files, from which everything else (fields,
+//! defaults, parsing, help, documentation) follows.
 
 pub mod block_size;
 pub mod buffers;

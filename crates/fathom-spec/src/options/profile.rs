@@ -10,7 +10,7 @@ const PROFILES: &[Choice] = &[
     Choice { name: "act", help: "Aerospike's certification test for solid state disks" },
 ];
 
-/// The command line has its own `--profile`, which makes the jobs. In a job file, the jobs exist already.
+/// The command line has its own `--profile`, which creates the jobs. In a job file, the jobs exist already.
 fn refuse_in_jobs(_: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if context.parse_only {
         return Ok(());

@@ -72,13 +72,13 @@ options! {
         parent: Some("rate"),
     };
 
-    /// I/Os are due by the rate alone, whether or not the device keeps up; the report has response times
+    /// I/Os are due at the given rate, whether or not the device keeps up; the report has response times
     ///
     /// An I/O that is due while all iodepth slots are busy waits, and its response time counts from when it was due. With
     /// read_iolog the times are those of the log.
     Built Bool open_loop: bool = "0", { parent: Some("rate") };
 
-    /// Wait awake for the last stretch before an I/O is due, so that it starts on time
+    /// Busy-wait just before an I/O is due, so that it starts on time
     Built Bool open_loop_spin: bool = "1", { parent: Some("open_loop") };
 
     /// Averaging period for the minimum rates, in milliseconds

@@ -22,7 +22,7 @@ fn all_options() -> impl Iterator<Item = &'static OptionDef> {
     all_tables().into_iter().flatten()
 }
 
-/// Agents and servers refuse options by their category.
+/// Agents and servers refuse options by what they access.
 #[test]
 fn every_text_declares_what_it_names() {
     let is_text = |option: &&OptionDef| matches!(option.kind, Kind::Text | Kind::OptionalText);
@@ -100,7 +100,7 @@ fn every_option_is_explained() {
 fn every_listed_word_is_accepted() {
     for option in all_options().filter(|option| option.status != Status::Removed) {
         for choice in option.choices {
-            // These words mean nothing without what follows them.
+            // These words are meaningless without what follows them.
             let argument = match (option.name, choice.name) {
                 ("random_distribution", "zoned") => ":100/100",
                 ("random_distribution", "zoned_abs") => ":100/1m",

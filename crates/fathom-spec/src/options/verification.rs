@@ -1,4 +1,4 @@
-//! Verification: does the data read match the data written?
+//! Verification: compares the data read with the data written.
 
 use crate::declare::{choices, options};
 use crate::definition::{Bounds, Names};

@@ -11,9 +11,9 @@ use crate::raw_option::RawOption;
 use crate::spec::JobSpec;
 use std::time::Duration;
 
-/// Reads per second and device at `load=1`.
+/// Reads per second per device at `load=1`.
 const READS_PER_SECOND: u64 = 2000;
-/// Records written per second and device at `load=1`, packed into large blocks.
+/// Records written per second per device at `load=1`, packed into large blocks.
 const RECORDS_PER_SECOND: u64 = 1000;
 const SECTOR: u64 = 512;
 
@@ -63,7 +63,7 @@ fn jobs(defaults: &JobSpec) -> JobFile {
     JobFile { sections: sections.collect(), ..JobFile::default() }
 }
 
-/// Reads and writes of one device.
+/// The jobs for one device: reads and writes.
 fn load(device: &str, own: &ActOptions) -> Vec<Section> {
     let read_bytes = u64::from(own.read_req_num_512_blocks) * SECTOR;
     let write_bytes = u64::from(own.large_block_op_kbytes);
@@ -92,7 +92,7 @@ fn load(device: &str, own: &ActOptions) -> Vec<Section> {
     ]
 }
 
-/// Zeroes over the whole device, then random data over all of it in random order.
+/// Writes zeroes over the whole device, then random data over all of it in random order.
 fn preparation(device: &str, _: &ActOptions) -> Vec<Section> {
     vec![
         section(
@@ -118,7 +118,7 @@ fn preparation(device: &str, _: &ActOptions) -> Vec<Section> {
     ]
 }
 
-/// Why the options make no load.
+/// Why the options yield no load.
 fn unfit(own: &ActOptions) -> Option<String> {
     let most_threads = READS_PER_SECOND * u64::from(own.load);
     if own.load == 0 {
@@ -145,7 +145,7 @@ fn unfit(own: &ActOptions) -> Option<String> {
     own.test_duration.is_zero().then(|| "test-duration=0 leaves no time to test".into())
 }
 
-/// With `prep`, options of the load are only in the way.
+/// With `prep`, options of the load have no effect.
 fn notes(defaults: &JobSpec) -> Vec<Message> {
     let of_load = PROFILE.own_options.iter().filter(|name| !matches!(**name, "device-names" | "prep"));
     of_load

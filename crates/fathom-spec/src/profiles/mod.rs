@@ -12,13 +12,13 @@ use crate::spec::JobSpec;
 pub(crate) struct Profile {
     /// Name given to `--profile`.
     pub(crate) name: &'static str,
-    /// Options that no job and no other profile has.
+    /// Options that belong to this profile only.
     pub(crate) own_options: &'static [&'static str],
-    /// What the profile's own options mean in terms of job options: names and values.
+    /// Translates the profile's options to job options: names and values.
     pub(crate) meanings: fn(&JobSpec) -> Vec<(&'static str, String)>,
-    /// Warnings about the profile's own options that have no effect.
+    /// Warnings about the profile's options that have no effect.
     pub(crate) notes: fn(&JobSpec) -> Vec<Message>,
-    /// The profile's jobs, given what the command line sets.
+    /// The profile's jobs, given the settings of the command line.
     pub(crate) jobs: fn(&JobSpec, &dyn Source) -> JobFile,
 }
 

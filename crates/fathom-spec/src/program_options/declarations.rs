@@ -1,4 +1,4 @@
-//! Every option of the program.
+//! Every option of the program itself.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,7 +30,7 @@ program_options! {
     "minimal" None "" => minimal();
     /// Report formats: {formats}
     "output-format" Required "=list" { values: Formats } => formats(
-        /// Their names; none stands for the form for people.
+        /// Names of formats; empty for the format for people.
         formats: Vec<String>
     );
     /// Version of the terse format, 2 to 5
@@ -62,7 +62,7 @@ program_options! {
     "verdict" None "" => flag(verdict: bool);
     /// Exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
     "require" Required "=what" { values: Words(&["sound", "no-doubts"]) } => require(require: Option<Requirement>);
-    /// Show metrics to Prometheus at a port or an address, or in a .prom file; may be repeated
+    /// Serve metrics to Prometheus on a port or an address, or in a .prom file; may be repeated
     "metrics" Required "=where" => metrics(
         /// As written.
         metrics: Vec<String>
@@ -71,29 +71,29 @@ program_options! {
     "metrics-linger" Required "=time" => metrics_linger(metrics_linger: Duration = Duration::ZERO);
     /// Send metrics and a trace to an OpenTelemetry collector (default that of OTEL_EXPORTER_OTLP_ENDPOINT)
     "otlp" Optional "[=url]" => text(
-        /// Empty for that of the environment.
+        /// Empty for the endpoint in the environment.
         otlp: Option<String>
     );
-    /// Write metrics to an InfluxDB, or what takes its line protocol (default that of INFLUX_HOST)
+    /// Write metrics to InfluxDB, or anything that accepts its line protocol (default that of INFLUX_HOST)
     "influx" Optional "[=url]" => text(
         /// Empty for that of the environment.
         influx: Option<String>
     );
     /// Repeat the run at this interval, until a signal ends it
     "every" Required "=time" => some_time(
-        /// From the start of a run to that of the next.
+        /// From the start of one run to that of the next.
         every: Option<Duration>
     );
     /// Give up on I/O that makes no progress for this long (default 30s; 10s after Ctrl-C)
     "patience" Required "=time" => some_time(
-        /// Counted from the end of its job; `None` for the usual time.
+        /// Counted from the end of the job; `None` for the default.
         patience: Option<Duration>
     );
     /// Refuse every job that writes or trims
     "readonly" None "" => flag(readonly: bool);
     /// Run only this section; may be repeated
     "section" Required "=name" => section(
-        /// Empty means all.
+        /// Empty to run all sections.
         sections: Vec<String>
     );
     /// Accepted; there is no memory pool to size
@@ -104,10 +104,10 @@ program_options! {
     "max-jobs" Required "=number" => nothing();
     /// Run the jobs on these hosts together: a,b  node[1-8]  GROUP:a,b  @file
     "hosts" Required "=list" => hosts(
-        /// As written; several lists add up.
+        /// As written; several lists are combined.
         hosts: Vec<String>
     );
-    /// Reach agents that listen, or let agents join, with these keys: controller.keys of fathom keys
+    /// Keys for reaching agents that listen, or for agents that join: controller.keys from fathom keys
     "keys" Required "=file" => path(keys: Option<PathBuf>);
     /// Run the jobs on this many hosts, whose agents connect to the controller
     "wait-for-hosts" Required "=number" => number_of_hosts(wait_for_hosts: u32 = 0);
@@ -126,11 +126,11 @@ program_options! {
     "host-timeout" Required "=time" => host_timeout(host_timeout: Option<Duration>);
     /// Wait for jobs from clients
     "server" Optional "[=address]" => server(server: Option<String>);
-    /// Let a server without keys be reached from other machines
+    /// Allow other machines to reach a server without keys
     "insecure" None "" => flag(insecure: bool);
     /// Wait for jobs in the background
     "daemonize" Required "=file" => path(
-        /// The file has the number of the process.
+        /// The file gets the process ID.
         daemonize: Option<PathBuf>
     );
     /// Run the jobs on a server
@@ -144,7 +144,7 @@ program_options! {
     "inflate-log" Required "=file" => inflate_log();
     /// Stop the jobs when this file appears, then run the trigger
     "trigger-file" Required "=file" => trigger_file(
-        /// The field is what all options of the trigger set.
+        /// Filled by all options of the trigger.
         trigger: Trigger
     );
     /// Stop the jobs after this time, then run the trigger

@@ -22,49 +22,49 @@ pub enum Argument {
     Optional,
 }
 
-/// Which values an option of the program takes, where they are a list.
+/// Which values an option of the program takes, if these form a list.
 #[derive(Debug, Clone, Copy)]
 enum Values {
-    /// They are no list.
+    /// Not a list.
     Any,
     /// These words.
     Words(&'static [&'static str]),
-    /// The forms of the report.
+    /// The report formats.
     Formats,
 }
 
-/// One option of the program; made by the `program_options!` macro.
+/// One option of the program; created by the `program_options!` macro.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramOption {
     /// Name without dashes.
     pub name: &'static str,
     /// Its value.
     pub argument: Argument,
-    /// How the usage text names the value.
+    /// Name of the value in the usage text.
     pub placeholder: &'static str,
     /// Whether it works in this version.
     pub built: bool,
-    /// Known but left out of the usage text.
+    /// True if it is known, but left out of the usage text.
     pub hidden: bool,
     help: &'static str,
     values: Values,
     apply: Setter,
 }
 
-/// Carries an option out: it sets something, says something, or is all that the program does.
+/// Applies an option: it changes a setting, prints something, or is all that the program does.
 type Setter = fn(&mut ProgramOptions, &mut Given<'_>) -> Result<(), Outcome>;
 
-/// An option as it was given, and what its effect depends on.
+/// An option as given, and what its effect depends on.
 pub(crate) struct Given<'a> {
     pub(crate) option: &'static ProgramOption,
     pub(crate) value: Option<&'a str>,
     /// What the program was called by.
     pub(crate) program_name: &'a str,
-    /// What is asked for engines.
+    /// Used to look up engines.
     pub(crate) source: &'a dyn Source,
-    /// The forms of the report that there are.
+    /// The available report formats.
     pub(crate) formats: &'a [&'static FormatDeclaration],
-    /// What is to be said before anything runs.
+    /// Messages to print before anything runs.
     pub(crate) messages: &'a mut Vec<Message>,
 }
 
@@ -81,12 +81,12 @@ impl ProgramOption {
         apply: |_, _| Ok(()),
     };
 
-    /// What it does, on one line.
+    /// What it does, in one line.
     pub fn help(&self, formats: &[&'static FormatDeclaration]) -> String {
         self.help.replace("{formats}", &formats::help(formats))
     }
 
-    /// The words that it may be given; empty where they are no list.
+    /// Words that it accepts; empty if they do not form a list.
     pub fn words(&self, formats: &[&'static FormatDeclaration]) -> Vec<&'static str> {
         match self.values {
             Values::Any => Vec::new(),
@@ -96,7 +96,7 @@ impl ProgramOption {
     }
 }
 
-/// What the usage text shows: an option with its value, and its help.
+/// Its entry in the usage text: option, value and help.
 pub(crate) fn usage_entries(
     formats: &[&'static FormatDeclaration],
 ) -> impl Iterator<Item = (String, String)> {
@@ -106,12 +106,12 @@ pub(crate) fn usage_entries(
     })
 }
 
-/// The option of exactly this name.
+/// The option with exactly this name.
 pub(crate) fn find(name: &str) -> Option<&'static ProgramOption> {
     ALL.iter().find(|option| option.name == name)
 }
 
-/// Carries out an option of the program; an outcome is all that is left to do.
+/// Applies an option of the program; an outcome means that nothing else is to be done.
 pub(crate) fn apply(program: &mut ProgramOptions, mut given: Given<'_>) -> Result<(), Outcome> {
     (given.option.apply)(program, &mut given)
 }
@@ -119,10 +119,10 @@ pub(crate) fn apply(program: &mut ProgramOptions, mut given: Given<'_>) -> Resul
 /// Turns declarations into a struct with one documented field per option that has a value, and a table of
 /// [`ProgramOption`].
 ///
-/// A declaration reads: the help text as documentation; name, whether a value follows, how the usage
-/// text names it; further properties of [`ProgramOption`] by name; the function of `setters` that carries it out. The
-/// function is given the field between its parentheses (with its type, its default where that is not the type's own, and
-/// what is to be said of the field alone), or all of the struct where there is none.
+/// A declaration reads: the help text as documentation; name, whether a value follows, how the usage text names
+/// it; further properties of [`ProgramOption`] by name; the function of `setters` that carries it out. The
+/// function receives the field given in its parentheses (with its type, its default if that differs from the
+/// type's, and remarks on the field), or the whole struct if none is given.
 macro_rules! program_options {
     (
         $(#[doc = $about:literal])+

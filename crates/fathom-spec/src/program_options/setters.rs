@@ -1,4 +1,4 @@
-//! What the options of the program do. Each function is named by the declarations of the options that it carries out.
+//! The effects of the program's options. Each function is named in the declarations of the options that use it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::spec::{Eta, IdleProfile, Requirement, Trigger};
 use crate::value::{TimeUnit, parse_time};
 use fathom_verify::method::Method;
 
-/// Whether to go on with the next option; the outcome is all that the program does.
+/// Whether to continue with the next option; an outcome is all that the program does.
 type Effect = Result<(), Outcome>;
 
 impl<'a> Given<'a> {
@@ -24,7 +24,7 @@ impl<'a> Given<'a> {
         self.value.unwrap_or("")
     }
 
-    /// The value is wrong: fio's lines, and ours.
+    /// The value is wrong: prints fio's lines, then ours.
     fn refused(&self, lines: &[String], expected: &str) -> Effect {
         let mut messages: Vec<Message> = lines.iter().map(Message::stderr).collect();
         let name = format!("--{}", self.option.name);
@@ -37,12 +37,12 @@ fn answer(text: String) -> Effect {
     Err(Outcome::Exit(Reply { messages: vec![Message::stdout(text)], exit: 0 }))
 }
 
-/// Accepted without effect: fathom has no memory pool and a fixed ceiling of clones.
+/// Accepted without effect: fathom has no memory pool, and its limit on clones is fixed.
 pub(super) fn nothing(_: &mut ProgramOptions, _: &mut Given<'_>) -> Effect {
     Ok(())
 }
 
-/// Known, but not built.
+/// Known, but not built yet.
 pub(super) fn refuse(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
     let text = given.value.map_or(String::new(), |value| format!("={value}"));
     let line = Diagnostic::general(
@@ -120,7 +120,7 @@ pub(super) fn append_terse(program: &mut ProgramOptions, given: &mut Given<'_>) 
     Ok(())
 }
 
-/// An exclusive format is refused together with another.
+/// An exclusive format cannot be combined with another.
 fn refuse_company(names: &[String], given: &Given<'_>) -> Effect {
     let mut formats = names.iter().filter_map(|name| formats::find(given.formats, name));
     let loner = formats.find_map(|format| Some((format.name, format.stands_alone?)));
@@ -178,10 +178,10 @@ pub(super) fn inflate_log(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effe
     Err(Outcome::InflateLog(PathBuf::from(given.text())))
 }
 
-/// Functions that `--crctest` measures besides the checksums of `verify`.
+/// Functions that `--crctest` measures in addition to the checksums of `verify`.
 const OTHER_HASHES: [&str; 3] = ["murmur3", "jhash", "fnv"];
 
-/// The functions that `--crctest` can measure, in fio's order: SHA-3 comes last.
+/// The functions that `--crctest` can measure, in fio's order, in which SHA-3 comes last.
 fn checksum_functions() -> Vec<&'static str> {
     let checksums =
         Method::ALL.iter().filter(|method| method.function().is_some()).map(|method| method.word());

@@ -24,7 +24,7 @@ pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>
     Ok(())
 }
 
-/// A distribution that prefers some blocks has to be able to come back to them.
+/// A distribution that prefers some blocks must be able to repeat them.
 pub(super) fn distribution_turns_map_off(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
     if job.io_type.random_distribution != Distribution::Random {
         job.io_type.norandommap = true;
@@ -32,7 +32,7 @@ pub(super) fn distribution_turns_map_off(job: &mut JobSpec, _: &mut Review<'_>) 
     Ok(())
 }
 
-/// Direct I/O wants whole sectors.
+/// Direct I/O requires whole sectors.
 pub(super) fn warn_unaligned_direct(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.block_size.bs_unaligned && job.io_type.direct {
         review.warn("fio: bs_unaligned may not work with raw io");
@@ -40,7 +40,7 @@ pub(super) fn warn_unaligned_direct(job: &mut JobSpec, review: &mut Review<'_>) 
     Ok(())
 }
 
-/// An I/O counts its bytes in 32 bits, and the kernel moves less than 2 GiB at a time anyway.
+/// The length of an I/O has 32 bits, and the kernel moves less than 2 GiB at a time anyway.
 pub(super) fn check_longest(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let longest = Direction::ALL.iter().map(|direction| job.largest_block(*direction)).max().unwrap_or(0);
     if longest > u64::from(u32::MAX) {
@@ -69,7 +69,7 @@ pub(super) fn note_size_of_trimmed(job: &mut JobSpec, review: &mut Review<'_>) -
     Ok(())
 }
 
-/// There is room for at least one block.
+/// There must be room for at least one block.
 pub(super) fn check_size(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(SizeSpec::Bytes(size)) = job.size.size else {
         return Ok(());

@@ -5,7 +5,7 @@ use crate::diagnostic::Rejected;
 use crate::options::buffers::DedupeMode;
 use crate::spec::JobSpec;
 
-/// Each page of the working set is written once, so it counts as unique.
+/// Each page of the working set is written once, and counts as unique.
 pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let Some(percent) = buffers.dedupe_percentage else { return Ok(()) };
@@ -36,7 +36,7 @@ pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
         let overruled = [
             ("zero_buffers", buffers.zero_buffers),
             ("scramble_buffers", buffers.scramble_buffers),
-            // Every write gets new content anyway: enabling it is valid, disabling it has no effect.
+            // Every write gets new content anyway, so enabling it is valid, and disabling it has no effect.
             ("refill_buffers", !buffers.refill_buffers),
         ];
         idle.extend(

@@ -9,19 +9,20 @@ use crate::spec::JobSpec;
 pub(super) fn cap_synchronous(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     job.asked_iodepth = job.depth.iodepth;
     let synchronous = review.engine_of(job).is_some_and(|engine| engine.synchronous);
-    // Threads that submit for the job give a synchronous engine its depth.
+    // Threads that submit for the job give a synchronous engine a queue depth.
     let offloaded = job.depth.io_submit_mode == IoSubmitMode::Offload;
     if !synchronous || offloaded || job.depth.iodepth <= 1 {
         return Ok(());
     }
-    // The run notes this after laying out the files. For vsync the depth still matters: it merges adjacent blocks up to this number.
+    // The run reports this after laying out the files. For vsync the depth still matters: it merges adjacent
+    // blocks up to this number.
     if job.engine.ioengine.name != "vsync" {
         job.depth.iodepth = 1;
     }
     Ok(())
 }
 
-/// Fills in batch sizes left open and cuts those beyond the depth.
+/// Fills in unset batch sizes, and limits those beyond the depth.
 pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
     let depth = &mut job.depth;
     let limit = depth.iodepth;
@@ -52,7 +53,7 @@ pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// Only one option may set the priority of single I/Os.
+/// Only one option may set the priority of individual I/Os.
 pub(super) fn check_command_priorities(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("cmdprio_percentage") && job.is_set("cmdprio_bssplit") {
         return Err(review.refuse(

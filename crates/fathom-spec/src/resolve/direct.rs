@@ -47,7 +47,7 @@ pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// A mapped file cannot be replaced under its mapping, as it would be between two loops.
+/// A mapped file cannot be replaced between two loops while it is mapped.
 pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let maps_files = review.engine_of(job).is_some_and(|engine| engine.maps_files);
     if job.file.unlink_each_loop && job.job_description.loops > 1 && maps_files {

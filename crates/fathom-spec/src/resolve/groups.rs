@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// All clones of all jobs together.
+/// Number of clones of all jobs.
 const MOST_CLONES: u64 = 4096;
 
 /// A group's latency percentiles are reported once, so its jobs have to agree on them.
@@ -28,7 +28,7 @@ pub(super) fn check_latency_percentiles(job: &mut JobSpec, review: &mut Review<'
     Ok(())
 }
 
-/// Whether a job is the first of its group.
+/// True if a job is the first of its group.
 pub(super) fn opens_group(job: &JobSpec) -> bool {
     job.threads.stonewall || job.measurement.new_group
 }
@@ -55,7 +55,7 @@ const MOST_IN_FLIGHT: u64 = 1 << 27;
 /// Maximum number of files over all clones of a run.
 const MOST_FILES: u64 = 1 << 23;
 
-/// Options that cost memory per clone are also limited over the whole run.
+/// Options that cost memory per clone are limited over the whole run as well.
 pub(super) fn check_amounts(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     type Amount = fn(&JobSpec) -> u64;
     let amounts: [(&str, Amount, u64); 2] = [

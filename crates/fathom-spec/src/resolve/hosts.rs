@@ -89,17 +89,17 @@ pub(super) fn check_rotation(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
 }
 
 impl JobSpec {
-    /// The hosts and groups that run it; all of them if it names none.
+    /// Hosts and groups that run it; all of them if it names none.
     pub fn wanted_hosts(&self) -> &[String] {
         self.threads.host.as_ref().map_or(&[], |names| &names.0)
     }
 
-    /// Whether each host works on its own part of the files.
+    /// True if each host works on its own part of the files.
     pub fn has_part_of_host(&self) -> bool {
         self.io_type.split != Split::None || self.io_type.offset_increment_over_hosts
     }
 
-    /// Whether its names are generated in a directory where each host has its own (`unique_filename`).
+    /// True if its names are generated in a directory with separate names for each host (`unique_filename`).
     pub fn has_files_of_host(&self, host: &HostPlace) -> bool {
         let file = &self.file;
         let are_generated = file.directory.is_some()

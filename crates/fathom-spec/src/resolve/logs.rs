@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// Options that affect logs but do not request one.
+/// Options that affect logs without requesting one.
 const MODIFIERS: [&str; 7] = [
     "log_avg_msec",
     "log_window_value",
@@ -15,7 +15,7 @@ const MODIFIERS: [&str; 7] = [
     "log_alternate_epoch",
 ];
 
-/// Issue times appear in latency logs only, after the offset.
+/// Only latency logs contain issue times, after the offset.
 pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.measurement;
     if options.log_issue_time && (options.write_lat_log.is_none() || !options.log_offset) {
@@ -28,10 +28,10 @@ pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Re
     Ok(())
 }
 
-/// The numbers that Linux has clocks for, `CLOCK_REALTIME` to `CLOCK_TAI`.
+/// The clocks of Linux by number, `CLOCK_REALTIME` to `CLOCK_TAI`.
 const CLOCKS: [u32; 11] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11];
 
-/// With a clock that does not exist, log times would fall back to times since the start.
+/// With a clock that does not exist, log times would silently become times since the start.
 pub(super) fn check_epoch_clock(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.measurement.log_alternate_epoch_clock_id {
         Some(clock) if !CLOCKS.contains(&clock) => Err(review.refuse_in_our_words(

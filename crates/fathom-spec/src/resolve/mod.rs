@@ -76,7 +76,7 @@ const RULES: &[Rule] = &[
     steady_state::check_window,
 ];
 
-/// Rules that check valid jobs against limits of the run, in the order they run.
+/// Rules that check valid jobs against limits of the run, in order of execution.
 const RULES_OF_THE_RUN: &[Rule] = &[
     logs::check_issue_time,
     logs::check_epoch_clock,
@@ -94,7 +94,7 @@ fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(),
     hold_against(rules, job, review)
 }
 
-/// All of them run: a refused job gets all its errors reported together.
+/// All of them run, so that all errors of a refused job are reported together.
 fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mut verdict = Ok(());
     for rule in rules {
@@ -133,7 +133,7 @@ pub(crate) mod testing {
     use crate::testing::MemorySource;
     use crate::{Outcome, parse};
 
-    /// The last job of a command line and the lines printed on the way.
+    /// The last job of a command line, and the lines printed while it was parsed.
     pub(crate) fn job(arguments: &str) -> (Option<JobSpec>, Vec<String>) {
         let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
         let texts = |messages: Vec<Message>| messages.into_iter().map(|message| message.text).collect();

@@ -71,7 +71,7 @@ fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), 
     Err(Rejected)
 }
 
-/// What cannot be combined with a preconditioning pass.
+/// Features that cannot be combined with a preconditioning pass.
 fn unfit(job: &JobSpec) -> Option<String> {
     let options = &job.io_type;
     let sizes = job.block_sizes(Direction::Write);

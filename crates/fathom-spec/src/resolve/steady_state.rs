@@ -57,7 +57,7 @@ pub(super) fn check_group(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
 }
 
 fn same(one: &JobSpec, other: &JobSpec) -> bool {
-    // Without a window nothing is detected, so the criterion does not matter.
+    // Without a window, steady state is never detected, so the criterion does not matter.
     let active =
         |job: &JobSpec| job.is_set("steadystate") && !job.steady_state.steadystate_duration.is_zero();
     match (active(one), active(other)) {

@@ -8,12 +8,12 @@ use crate::value::Rw;
 use fathom_stats::Direction;
 use fathom_verify::method::Method;
 
-/// Whether the job verifies at all.
+/// True if the job verifies at all.
 fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 
-/// Whether the job writes.
+/// True if the job writes.
 fn writes(job: &JobSpec) -> bool {
     !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
 }
@@ -61,7 +61,7 @@ pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     ))
 }
 
-/// What an earlier run appended begins where its file ended then.
+/// Data that an earlier run appended begins where the file ended at that time.
 pub(super) fn check_appended(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.only_checks() && job.size.file_append {
         false => Ok(()),
@@ -127,7 +127,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// `verify_offset` must leave the header inside its interval, and not on top of itself.
+/// `verify_offset` must keep the header inside its interval, without overwriting itself.
 pub(super) fn check_header_place(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(at) = job.verification.verify_offset.map(u64::from).filter(|&at| at > 0) else { return Ok(()) };
     let room = header_room(job);

@@ -9,34 +9,35 @@ use super::time::parse_time;
 use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float};
 use crate::definition::{Choice, OptionDef, TimeUnit};
 
-/// Largest coefficient of variation of gaps: beyond, a run would have to be very long to see its mean rate.
+/// Maximum coefficient of variation of gaps: beyond it, a run would have to be very long to reach its mean rate.
 const LARGEST_VARIATION: f64 = 100.0;
 
-/// The process of arrivals. The rate is the mean of all of them.
+/// The arrival process. The rate is the overall mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ArrivalProcess {
     /// Evenly.
     Linear,
     /// At random, as from many independent users.
     Poisson,
-    /// In bursts: spells of arrivals, and spells without any.
+    /// In bursts, with pauses between them.
     OnOff {
-        /// Length of a spell of arrivals.
+        /// Length of a burst.
         busy: Duration,
         /// Length of the pause after it.
         idle: Duration,
-        /// Within a spell they come at random instead of evenly.
+        /// Within a burst, arrivals are random instead of evenly spaced.
         poisson: bool,
     },
     /// Gaps from a gamma distribution.
     Gamma {
-        /// Standard deviation of the gaps by their mean: 0 is even, 1 a Poisson process, more is burstier.
+        /// Standard deviation of the gaps divided by their mean: 0 is evenly spaced, 1 a Poisson process, more
+        /// is burstier.
         variation: f64,
     },
 }
 
 impl ArrivalProcess {
-    /// The words the option begins with.
+    /// The words with which the option's value starts.
     pub const CHOICES: &'static [Choice] = &[
         Choice { name: "linear", help: "Even" },
         Choice { name: "poisson", help: "Poisson process, as from many independent users" },
@@ -50,7 +51,7 @@ impl ArrivalProcess {
         },
     ];
 
-    /// fio knows of it, and it paces closed loops as well.
+    /// fio has it as well, and it also paces closed loops.
     pub fn is_of_fio(&self) -> bool {
         matches!(self, ArrivalProcess::Linear | ArrivalProcess::Poisson)
     }
@@ -96,7 +97,7 @@ impl OptionValue for ArrivalProcess {
 fn parse_onoff(arguments: &str) -> Result<ArrivalProcess, ValueError> {
     let expected = || {
         ValueError::new(
-            "spells as onoff:BUSY:IDLE or onoff:BUSY:IDLE:poisson, such as onoff:100ms:1s, of 1 us or more each",
+            "bursts as onoff:BUSY:IDLE or onoff:BUSY:IDLE:poisson, such as onoff:100ms:1s, of 1 us or more each",
         )
     };
     let mut parts = arguments.split(':');

@@ -10,7 +10,7 @@ use super::range::split_outside_parentheses;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
-/// At most this many sizes for a direction.
+/// Maximum number of sizes for one direction.
 const MOST_SHARES: usize = 64;
 
 /// One block size of a split.
@@ -18,7 +18,7 @@ const MOST_SHARES: usize = 64;
 pub struct BsShare {
     /// Block size in bytes.
     pub size: u64,
-    /// Percentage of I/Os; left blank or 0, it shares equally what the others leave over.
+    /// Percentage of I/Os; if empty or 0, it gets an equal share of what the others leave.
     pub percent: Option<u32>,
 }
 
@@ -27,7 +27,8 @@ pub struct BsShare {
 pub struct BlockSizeSplit(pub PerDirection<Vec<BsShare>>);
 
 impl BlockSizeSplit {
-    /// The split of a direction with every percentage filled in. What a sum below 100 leaves over belongs to the largest.
+    /// The split of a direction with every percentage filled in. The remainder of a sum below 100 goes to the
+    /// largest size.
     pub fn resolved(&self, direction: Direction) -> Vec<(u64, u32)> {
         let shares = &self.0[direction];
         let given: u32 = shares.iter().filter_map(|share| share.percent).sum();
@@ -69,7 +70,7 @@ fn parse_share(text: &str, context: &mut ParseContext<'_>) -> Result<BsShare, Va
         Some(percent) => {
             let (digits, rest) =
                 percent.split_at(percent.find(|c: char| !c.is_ascii_digit()).unwrap_or(percent.len()));
-            // Above 100 all numbers mean the same.
+            // Above 100, all numbers mean the same.
             let number: u32 = digits.parse().unwrap_or(if digits.is_empty() { 0 } else { 100 });
             if !matches!(rest, "" | "%") {
                 if digits.is_empty() {
@@ -103,7 +104,7 @@ fn parse_shares(text: &str, context: &mut ParseContext<'_>) -> Result<Vec<BsShar
         return Err(ValueError::new("percentages that add up to at most 100"));
     }
     if sum > 100 {
-        context.remark(format!("the percentages add up to {sum}: what is beyond 100 has no effect"));
+        context.remark(format!("the percentages add up to {sum}: the excess over 100 has no effect"));
     } else if let Some(largest) =
         shares.iter().max_by_key(|share| share.percent).filter(|_| sum < 100 && blanks == 0)
     {

@@ -1,4 +1,4 @@
-//! `continue_on_error`: which failures do not end a job.
+//! `continue_on_error`: failures that do not end a job.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct ContinueOnError {
     pub read: bool,
     /// Failed writes.
     pub write: bool,
-    /// Data that is not what was written.
+    /// Data that differs from what was written.
     pub verify: bool,
 }
 
@@ -22,11 +22,11 @@ impl ContinueOnError {
     /// The words of the option.
     pub const CHOICES: &'static [Choice] = &[
         Choice { name: "none", help: "End the job at the first error" },
-        Choice { name: "read", help: "Go on after failed reads" },
-        Choice { name: "write", help: "Go on after failed writes" },
-        Choice { name: "io", help: "Go on after failed reads and writes" },
-        Choice { name: "verify", help: "Go on after data that does not match" },
-        Choice { name: "all", help: "Go on after all of these" },
+        Choice { name: "read", help: "Continue after failed reads" },
+        Choice { name: "write", help: "Continue after failed writes" },
+        Choice { name: "io", help: "Continue after failed reads and writes" },
+        Choice { name: "verify", help: "Continue after data that does not match" },
+        Choice { name: "all", help: "Continue after all of these" },
         Choice { name: "0", help: "Same as none" },
         Choice { name: "1", help: "Same as all" },
     ];
@@ -41,7 +41,7 @@ impl fmt::Display for ContinueOnError {
             (true, true, false) => "io",
             (false, false, true) => "verify",
             (true, true, true) => "all",
-            // Reachable only through ignore_error, which has no separate word.
+            // Used only for ignore_error, which has no separate word for it.
             (true, false, true) => "read,verify",
             (false, true, true) => "write,verify",
         })

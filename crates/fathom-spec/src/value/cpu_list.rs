@@ -8,7 +8,7 @@ use super::number_range::number_range;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
-/// CPU numbers in ascending order, each once.
+/// CPU numbers in ascending order, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CpuList(pub Vec<u32>);
 

@@ -10,7 +10,7 @@ use super::range::split_outside_parentheses;
 use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float, parse_whole};
 use crate::definition::{Choice, OptionDef};
 
-/// At most this many zones for a direction.
+/// Maximum number of zones for one direction.
 const MOST_ZONES: usize = 64;
 
 /// A share of the I/Os for a share of the range.
@@ -34,13 +34,13 @@ pub struct AbsoluteZone {
 /// The distribution of random offsets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Distribution {
-    /// Every block alike.
+    /// All blocks are equally likely.
     Random,
     /// Few blocks get most of the I/O, by Zipf's law.
     Zipf {
         /// Exponent.
         theta: f64,
-        /// Position of the most used blocks, as a fraction of the range.
+        /// Position of the most frequently used blocks, as a fraction of the range.
         center: Option<f64>,
     },
     /// Few blocks get most of the I/O, by Pareto's law.
@@ -68,7 +68,7 @@ pub enum Distribution {
 impl Distribution {
     /// The words the option begins with.
     pub const CHOICES: &'static [Choice] = &[
-        Choice { name: "random", help: "Every block alike" },
+        Choice { name: "random", help: "All blocks equally likely" },
         Choice { name: "zipf", help: "Zipf distribution, zipf:theta[:center]" },
         Choice { name: "pareto", help: "Pareto distribution, pareto:h[:center]" },
         Choice { name: "normal", help: "Bell curve, normal:deviation[:center]" },
@@ -142,7 +142,7 @@ impl OptionValue for Distribution {
     }
 }
 
-/// Reads `number[:center]`; without arguments the default number counts.
+/// Parses `number[:center]`; without arguments, the default number applies.
 fn parse_curve(
     arguments: Option<&str>,
     default: f64,
@@ -204,7 +204,7 @@ fn expected_zones() -> ValueError {
     ValueError::new("zones such as 60/10:40/90, directions separated by commas")
 }
 
-/// The pairs of a zone list, the second one missing where it was left blank.
+/// The pairs in a zone list; the second value is `None` if it was left empty.
 fn parse_pairs(text: &str, kb_base: u32) -> Result<Vec<(u32, Option<u64>)>, ValueError> {
     let mut pairs = Vec::new();
     for part in split_outside_parentheses(text, &[':']) {
@@ -269,7 +269,7 @@ fn parse_zoned_abs(
     spread(&mut zones, &split_outside_parentheses(text, &[',']), |part| {
         let pairs = parse_pairs(part, context.kb_base)?;
         check_access(pairs.iter().map(|pair| u64::from(pair.0)).sum(), context)?;
-        // A blank length means everything after the other zones; 0 represents it.
+        // An empty length means everything after the other zones, and is stored as 0.
         Ok(pairs.into_iter().map(|(access, size)| AbsoluteZone { access, size: size.unwrap_or(0) }).collect())
     })?;
     Ok(zones)

@@ -10,10 +10,10 @@ use crate::definition::OptionDef;
 use crate::message::Message;
 use crate::spelling::nearest;
 
-/// An engine, either one of those fathom knows or a shared object.
+/// An engine that fathom knows, or a shared object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineName {
-    /// Canonical name, `external` for a shared object.
+    /// Canonical name; `external` for a shared object.
     pub name: String,
     /// The shared object after `external:`.
     pub external: Option<PathBuf>,
@@ -55,7 +55,7 @@ impl OptionValue for EngineName {
         if text == "external" {
             return Err(ValueError::new("external:PATH, the path of a shared object (docs/external.md)"));
         }
-        // Old job files say "linuxaio" or "aio" with all kinds of endings.
+        // Old job files contain "linuxaio" or "aio" with various endings.
         let libaio = text.starts_with("linuxaio") || text.starts_with("aio");
         let name = if libaio { "libaio" } else { text };
         let engines = context.engines.as_deref();
@@ -76,7 +76,7 @@ impl OptionValue for EngineName {
     }
 }
 
-/// fio's lines on an engine that there is not.
+/// fio's lines about an engine that does not exist.
 pub(crate) fn not_loadable(name: &str) -> [Message; 3] {
     [
         Message::stdout(format!(

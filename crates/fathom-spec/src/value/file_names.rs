@@ -9,7 +9,7 @@ use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 use crate::message::Message;
 
-/// The names of `filename`, which add up when the option is given again; a name that is there already is not added twice.
+/// The names in `filename`, which accumulate if the option is repeated; duplicates are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FileNames(pub Vec<String>);
 
@@ -33,7 +33,7 @@ impl OptionValue for FileNames {
     }
 }
 
-/// Cuts a list of names at its colons; a backslash before a colon makes it part of the name.
+/// Splits a list of names at colons; a backslash before a colon makes it part of the name.
 pub fn split_file_names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut name = String::new();
@@ -53,7 +53,8 @@ pub fn split_file_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Refuses directories that do not exist, unless only the text counts: it may be meant for another machine.
+/// Refuses directories that do not exist, except when only the text is checked: the job may be meant for
+/// another machine.
 pub(crate) fn check_directories(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if context.parse_only {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `file_service_type`: which file the next I/O goes to.
+//! `file_service_type`: the choice of the file for the next I/O.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ use crate::definition::{Choice, OptionDef};
 pub enum FileService {
     /// One file after the other.
     RoundRobin {
-        /// I/Os on a file before the next one is taken.
+        /// Number of I/Os on a file before the next one.
         hold: u32,
     },
-    /// A file until it is done.
+    /// One file until it is done.
     Sequential {
-        /// I/Os on a file before the choice is made again.
+        /// Number of I/Os on a file before the next choice.
         hold: u32,
     },
-    /// Every file alike.
+    /// All files are equally likely.
     Random {
-        /// I/Os on a file before the next one is drawn.
+        /// Number of I/Os on a file before the next draw.
         hold: u32,
     },
     /// Few files get most of the I/O, by Zipf's law.
@@ -45,13 +45,13 @@ pub enum FileService {
 impl FileService {
     /// The words the option begins with.
     pub const CHOICES: &'static [Choice] = &[
-        Choice { name: "random", help: "Draw a file, all alike" },
+        Choice { name: "random", help: "Draw a file, all equally likely" },
         Choice { name: "zipf", help: "Draw a file by Zipf's law" },
         Choice { name: "pareto", help: "Draw a file by Pareto's law" },
         Choice { name: "normal", help: "Draw a file from a bell curve" },
         Choice { name: "gauss", help: "Same as normal" },
         Choice { name: "roundrobin", help: "One file after the other" },
-        Choice { name: "sequential", help: "Finish a file before taking the next" },
+        Choice { name: "sequential", help: "Finish a file before starting the next" },
     ];
 }
 

@@ -1,4 +1,4 @@
-//! Hosts and groups of hosts that a job is for.
+//! Hosts and groups of hosts that run a job.
 
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
@@ -6,7 +6,7 @@ use crate::hosts::expand_hosts;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names of hosts or groups, ranges taken apart.
+/// Names of hosts or groups, with ranges expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostNames(pub Vec<String>);
 

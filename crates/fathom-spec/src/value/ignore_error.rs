@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// Error numbers that are tolerated, by what failed.
+/// Error numbers that are tolerated, by kind of operation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IgnoreErrors {
     /// For reads.
@@ -25,7 +25,7 @@ impl fmt::Display for IgnoreErrors {
     }
 }
 
-/// Linux error names, each at the place of its number; blanks are numbers without a name.
+/// Linux error names, indexed by number; empty for numbers without a name.
 const NAMES: [&str; 134] = [
     "",
     "EPERM",

@@ -1,4 +1,4 @@
-//! Where a ledger of verified writes goes.
+//! Destination of a ledger of verified writes.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Comma separated lists of words.
+//! Comma-separated lists of words.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{OptionValue, ParseContext, ValueError, Word, parse_choice};
 use crate::definition::OptionDef;
 
-/// Words of a fixed list, in the order written.
+/// Words from a fixed list, in the order written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WordList<T>(pub Vec<T>);
 

@@ -10,7 +10,7 @@ use crate::declare::choices;
 use crate::definition::OptionDef;
 
 choices! {
-    /// Kind of memory that buffers are made of.
+    /// Kind of memory used for buffers.
     pub enum MemoryKind {
         /// Memory of the process
         Malloc = "malloc",
@@ -34,7 +34,7 @@ choices! {
 pub struct Memory {
     /// Kind of memory.
     pub kind: MemoryKind,
-    /// The mapped file; none means anonymous memory.
+    /// The mapped file; `None` for anonymous memory.
     pub file: Option<PathBuf>,
 }
 

@@ -1,5 +1,5 @@
-//! Typed option values: each type with its own grammar has a file here, with its
-//! parser, its tests and a `Display` that prints what parses back.
+//! Typed option values: each type with its own grammar has a file here, with its parser, its tests and a
+//! `Display` whose output parses back.
 
 mod arrival_process;
 mod bssplit;
@@ -77,12 +77,12 @@ pub use verify_method::VerifyMethod;
 pub(crate) use number::{parse_float, parse_whole};
 pub(crate) use per_direction::Element;
 
-/// A type that an option can have.
+/// A type of option values.
 pub trait OptionValue: Sized + PartialEq {
-    /// The value before anything was written.
+    /// The initial value.
     fn unset() -> Self;
 
-    /// Takes over the text of an option; parts that the text leaves out keep their value.
+    /// Stores the text of an option; parts that the text leaves out keep their values.
     fn assign(
         &mut self,
         text: &str,
@@ -120,16 +120,16 @@ impl OptionValue for String {
     }
 }
 
-/// A value of an option with a fixed list of words.
+/// A value from a fixed list of words.
 pub(crate) trait Word: Copy {
-    /// What the value is before anything was written.
+    /// The initial value.
     const FIRST: Self;
     /// The value a word stands for.
     fn parse_word(word: &str) -> Option<Self>;
 }
 
-/// Reads one word of a fixed list. Only the part before the first colon counts, as
-/// arguments follow it in the options that take some.
+/// Parses one word of a fixed list. Only the part before the first colon counts, because some options take
+/// arguments after it.
 pub(crate) fn parse_choice<T: Word>(
     text: &str,
     definition: &OptionDef,
@@ -139,7 +139,7 @@ pub(crate) fn parse_choice<T: Word>(
     T::parse_word(word).ok_or_else(|| no_such_choice(definition, word, context))
 }
 
-/// The listing of valid values that precedes the failure line.
+/// The list of valid values that precedes the failure line.
 pub(crate) fn list_choices(definition: &OptionDef, context: &mut ParseContext<'_>) {
     if definition.choices.is_empty() {
         return;
@@ -147,7 +147,7 @@ pub(crate) fn list_choices(definition: &OptionDef, context: &mut ParseContext<'_
     context.notes.push(Message::stdout(format!("{}\n", choice_lines(definition.choices))));
 }
 
-/// The valid values, one to a line, as `--cmdhelp` and error messages show them.
+/// The valid values, one per line, as shown by `--cmdhelp` and error messages.
 pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
     let mut lines = Vec::new();
     for (index, choice) in choices.iter().enumerate() {
@@ -157,7 +157,7 @@ pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
     lines.join("\n")
 }
 
-/// Refuses a word that is none of those that the option takes: lists them, and names the nearest.
+/// Refuses a word that the option does not accept: lists those that it does, and names the closest.
 pub(crate) fn no_such_choice(
     definition: &OptionDef,
     written: &str,
@@ -172,7 +172,7 @@ pub(crate) fn no_such_choice(
     ValueError::new(format!("one of {}{hint}", names.join(", ")))
 }
 
-/// The value a declaration's default stands for.
+/// The value of a declaration's default.
 ///
 /// Defaults are checked by a test; one that did not parse would leave the value unset.
 pub(crate) fn default_value<T: OptionValue>(definition: &OptionDef) -> T {
@@ -186,7 +186,7 @@ pub(crate) fn default_value<T: OptionValue>(definition: &OptionDef) -> T {
     value
 }
 
-/// A source that knows nothing: defaults do not depend on the machine.
+/// A source without a machine: defaults do not depend on it.
 pub(crate) struct NoSource;
 
 impl Machine for NoSource {
@@ -236,17 +236,17 @@ impl Machine for NoSource {
 pub(crate) mod testing {
     use super::*;
 
-    /// Parses a value without any declared limits.
+    /// Parses a value without declared limits.
     pub(crate) fn parse<T: OptionValue>(text: &str) -> Result<T, ValueError> {
         parse_noting(text).0
     }
 
-    /// Parses a value and gives back the lines that would be printed.
+    /// Parses a value and returns the lines that would be printed.
     pub(crate) fn parse_noting<T: OptionValue>(text: &str) -> (Result<T, ValueError>, Vec<String>) {
         parse_as(text, &OptionDef { name: "test", ..OptionDef::BLANK })
     }
 
-    /// Parses a value under a declaration.
+    /// Parses a value for a given declaration.
     pub(crate) fn parse_as<T: OptionValue>(
         text: &str,
         definition: &OptionDef,

@@ -1,4 +1,4 @@
-//! NUMA nodes, and where memory comes from.
+//! NUMA nodes, and memory policies.
 
 use std::fmt;
 
@@ -8,30 +8,30 @@ use super::number_range::number_range;
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// Highest node number that Linux can have.
+/// Highest possible node number in Linux.
 const LAST_NODE: u32 = 1023;
 
-/// NUMA nodes of the machine. Whether they exist shows when the job runs.
+/// NUMA nodes of the machine. Whether they exist is only checked when the job runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NumaNodes {
     /// Every node.
     All,
-    /// These, in ascending order, each once.
+    /// These nodes, in ascending order, without duplicates.
     List(Vec<u32>),
 }
 
-/// Which memory a job gets.
+/// NUMA policy for a job's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NumaPolicy {
-    /// That of the node a thread runs on, unless the system's default says otherwise.
+    /// Memory of the node on which a thread runs, unless the system's default differs.
     Default,
-    /// That of the node a thread runs on.
+    /// Memory of the node on which a thread runs.
     Local,
-    /// That of one node while it lasts.
+    /// Memory of one node as long as there is some.
     Prefer(u32),
-    /// That of these nodes only.
+    /// Only memory of these nodes.
     Bind(NumaNodes),
-    /// Pages of these nodes in turn.
+    /// Pages from these nodes in turn.
     Interleave(NumaNodes),
 }
 

@@ -4,16 +4,16 @@ use super::{Element, OptionValue, ParseContext, ValueError};
 use crate::definition::{Kind, OptionDef};
 use crate::expression;
 
-/// A whole number as read, before it is fitted into a type.
+/// A whole number as parsed, before it is converted to a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whole {
-    /// The number, suffix applied.
+    /// The number, with the suffix applied.
     pub(crate) value: i128,
-    /// What followed the number.
+    /// The text after the number.
     pub(crate) ending: Ending,
 }
 
-/// The suffixes that change what a number counts.
+/// Suffixes that change what a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Plain,
@@ -21,13 +21,13 @@ pub(crate) enum Ending {
     Zones,
 }
 
-/// A number as options have it, with its suffix or as an expression; `kb_base` is 1024 or 1000.
+/// A number as used in options, with its suffix or as an expression; `kb_base` is 1024 or 1000.
 pub fn parse_amount(text: &str, kb_base: u32) -> Option<f64> {
     parse_whole(text, kb_base).map(|whole| whole.value as f64)
 }
 
-/// Reads `[sign]digits[.digits][suffix]` or an expression in parentheses. Everything after the
-/// suffix is ignored, as fio does; no digits at all is an error, and so is a fraction without a suffix.
+/// Parses `[sign]digits[.digits][suffix]` or an expression in parentheses. As in fio, everything after the
+/// suffix is ignored; a value without digits is an error, and so is a fraction without a suffix.
 pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     if let Some(value) = plain_digits(text) {
         return Some(Whole { value: value.into(), ending: Ending::Plain });
@@ -50,7 +50,7 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     };
     let (fraction, rest) = read_fraction(rest);
     let factor = multiplier(rest, kb_base);
-    // Without a suffix there is no unit to take a fraction of.
+    // Without a suffix, there is no unit to take a fraction of.
     if factor == 1 && fraction > 0 {
         return None;
     }
@@ -64,9 +64,9 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     Some(Whole { value, ending })
 }
 
-/// A number of digits alone, as most are: every job begins with hundreds of them.
+/// A number consisting only of digits, as most are: every job starts with hundreds of them.
 fn plain_digits(text: &str) -> Option<u64> {
-    // More may not fit.
+    // More digits may not fit.
     if !(1..=18).contains(&text.len()) {
         return None;
     }
@@ -74,10 +74,10 @@ fn plain_digits(text: &str) -> Option<u64> {
     text.as_bytes().iter().try_fold(0, take)
 }
 
-/// Parts that fractions are counted in.
+/// Denominator of fractions.
 pub(crate) const FRACTION: i128 = 1_000_000_000;
 
-/// Reads a point and the digits after it, if there are any; gives the fraction and the text after it.
+/// Parses a point and the digits after it, if present; returns the fraction and the rest of the text.
 pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
     let Some(digits) = text.strip_prefix('.') else { return (0, text) };
     let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
@@ -93,7 +93,8 @@ pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
     (fraction, &digits[end..])
 }
 
-/// The end of a number that has no meaning, which fio drops silently: `b5` in `4kb5`. Empty for numbers that are read as a whole.
+/// The meaningless end of a number, which fio drops silently: `b5` in `4kb5`. Empty for numbers that are used
+/// completely.
 fn unread(text: &str) -> &str {
     let text = text.trim();
     let unsigned = text.trim_start_matches(['-', '+']);
@@ -110,7 +111,7 @@ fn unread(text: &str) -> &str {
     rest
 }
 
-/// Refuses a number with a unit that there is not, such as `4x`, and says what has no effect after one that can be read.
+/// Refuses a number with an unknown unit, such as `4x`; after a valid number, reports text without effect.
 pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if plain_digits(text).is_some() {
         return Ok(());
@@ -151,8 +152,8 @@ fn read_digits(text: &str, radix: u32) -> Option<(i128, &str)> {
     Some((value, &text[end..]))
 }
 
-/// What a suffix multiplies by. With the usual base `k` and `ki` are 1024 and `kib` is 1000; with the other, `k` is 1000, `ki` and
-/// `kib` are 1024.
+/// The factor of a suffix. With the usual base, `k` and `ki` are 1024 and `kib` is 1000; with the other, `k` is
+/// 1000, `ki` and `kib` are 1024.
 fn multiplier(suffix: &str, kb_base: u32) -> i128 {
     let letters = suffix.as_bytes();
     let power = match letters.first().map(u8::to_ascii_lowercase) {
@@ -174,8 +175,7 @@ fn multiplier(suffix: &str, kb_base: u32) -> i128 {
     base.pow(power)
 }
 
-/// Reads a number for an option and holds it against the declared range and the range of
-/// the type it is kept in.
+/// Parses a number for an option, and checks it against the declared range and the range of its type.
 pub(crate) fn parse_bounded(
     text: &str,
     definition: &OptionDef,
@@ -269,7 +269,7 @@ impl OptionValue for bool {
     ) -> Result<(), ValueError> {
         let text = text.trim();
         if definition.kind == Kind::Flag {
-            // Named without a value means on; so does any number but 0.
+            // Without a value it means on; so does any number except 0.
             *self = match parse_whole(text, context.kb_base) {
                 _ if text.is_empty() => true,
                 Some(whole) => whole.value != 0,
@@ -293,16 +293,16 @@ impl OptionValue for bool {
     }
 }
 
-/// Reads a floating point number that fills the whole text.
+/// Parses a floating point number that spans the whole text.
 pub(crate) fn parse_float(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// At most this many entries fit a list of floating point numbers.
+/// Maximum number of entries in a list of floating point numbers.
 const LIST_LENGTH: usize = 20;
 
-/// Reads a list of floating point numbers. Entries outside the declared range and entries
-/// beyond the twentieth are reported and left out.
+/// Parses a list of floating point numbers. Entries outside the declared range, and entries beyond the
+/// twentieth, are reported and dropped.
 fn parse_floats(
     text: &str,
     definition: &OptionDef,
@@ -361,7 +361,8 @@ impl OptionValue for f64 {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        // Like fio: further values after a colon are reported and ignored; a comma and what follows it are ignored silently.
+        // Like fio: further values after a colon are reported and ignored; a comma and everything after it are
+        // ignored silently.
         let mut parts = text.split(':');
         let first = parts.next().and_then(|part| part.split(',').next()).unwrap_or("");
         let values = parse_floats(first, definition, context)?;

@@ -1,8 +1,8 @@
-//! Numbers of things that are counted, alone (`3`) or as a range (`2-5`).
+//! Numbers in a list, alone (`3`) or as a range (`2-5`).
 
 use std::ops::RangeInclusive;
 
-/// The numbers that a part of a list names; `None` if it is neither a number nor an ascending range.
+/// The numbers in one part of a list; `None` if it is neither a number nor an ascending range.
 pub(super) fn number_range(part: &str) -> Option<RangeInclusive<u32>> {
     let (low, high) = part.split_once('-').unwrap_or((part, part));
     let low: u32 = low.trim().parse().ok()?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// A pattern is at most this long.
+/// Maximum length of a pattern.
 const MOST_BYTES: u64 = 128 << 20;
 
 /// A piece of a pattern.
@@ -22,10 +22,10 @@ pub enum PatternPart {
     File {
         /// Its name, as written.
         path: PathBuf,
-        /// What was in it.
+        /// Its content.
         bytes: Vec<u8>,
     },
-    /// The offset of the block, as 8 bytes with the smallest first.
+    /// The offset of the block, as 8 bytes in little-endian order.
     Offset,
 }
 
@@ -89,7 +89,7 @@ impl OptionValue for Pattern {
     }
 }
 
-/// Reads one element; gives it, its length in bytes and the text after it.
+/// Parses one element; returns it, its length in bytes and the rest of the text.
 fn read_part<'t>(
     text: &'t str,
     context: &mut ParseContext<'_>,
@@ -126,7 +126,7 @@ fn read_bytes(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
     read_decimal(text)
 }
 
-/// Where the digits at the start of a text end. A zero before an `x` begins the next number.
+/// The end of the digits at the start of a text. A zero before an `x` starts the next number.
 fn end_of_digits(text: &str, is_digit: impl Fn(char) -> bool) -> usize {
     let end = text.find(|letter: char| !is_digit(letter)).unwrap_or(text.len());
     let begins_hex = text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']);
@@ -147,7 +147,7 @@ fn read_hex(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
     Ok((nibbles.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect(), &text[end..]))
 }
 
-/// A decimal number in the range of a C int, in as few bytes as hold it, smallest first. Blanks may stand before it.
+/// A decimal number in the range of a C int, in as few bytes as necessary, little-endian. Spaces may precede it.
 fn read_decimal(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
     let text = text.trim_start();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// What fio makes of these.
+    /// What fio makes of these patterns.
     #[test]
     fn numbers_end_where_others_begin() {
         let rows: [(&str, &[u8]); 12] = [

@@ -5,7 +5,7 @@ use fathom_stats::{Direction, PerDirection};
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::{Kind, OptionDef};
 
-/// A value that can stand in a list of up to three.
+/// A value that can be part of a list of up to three.
 pub(crate) trait Element: Clone + PartialEq {
     fn unset_element() -> Self;
     fn parse_element(
@@ -29,8 +29,8 @@ impl<T: Element> Element for Option<T> {
     }
 }
 
-/// Cuts a value into its parts. Options that take whole numbers are also separated by `-`
-/// and `:`; a `-` at the start of a part is its sign.
+/// Splits a value into its parts. Options with whole numbers are also split at `-` and `:`; a `-` at the start
+/// of a part is its sign.
 pub(crate) fn split_values(text: &str, kind: Kind) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0usize);
@@ -55,8 +55,8 @@ pub(crate) fn split_values(text: &str, kind: Kind) -> Vec<&str> {
     parts
 }
 
-/// Fills the three slots from up to three parts: a part left blank keeps what was there, a
-/// missing third takes the second's, a single one counts for all.
+/// Fills the three slots from up to three parts: an empty part keeps the previous value, a missing third part
+/// repeats the second, and a single part applies to all.
 pub(crate) fn spread<T: Clone>(
     slots: &mut PerDirection<T>,
     parts: &[&str],

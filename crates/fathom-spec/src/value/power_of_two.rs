@@ -1,4 +1,4 @@
-//! A number that has to be a power of two.
+//! A number that must be a power of two.
 
 use std::fmt;
 

@@ -10,14 +10,14 @@ use super::range::split_outside_parentheses;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
-/// The priority of a share where it is not that of the other `cmdprio` options: class and level, and a hint.
+/// The priority of a share if it differs from the other `cmdprio` options: class and level, and a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnPriority {
     /// 1 real time, 2 best effort, 3 idle.
     pub class: u32,
     /// 0 to 7.
     pub level: u32,
-    /// Hint to the device; `None` takes that of `cmdprio_hint`.
+    /// Hint to the device; `None` uses `cmdprio_hint`.
     pub hint: Option<u32>,
 }
 

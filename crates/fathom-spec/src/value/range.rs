@@ -9,12 +9,12 @@ use super::per_direction::spread;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
-/// From a smallest to a largest number of bytes.
+/// A range from a minimum to a maximum number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SizeRange {
-    /// Smallest, in bytes.
+    /// Minimum, in bytes.
     pub min: u64,
-    /// Largest, in bytes.
+    /// Maximum, in bytes.
     pub max: u64,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for SizeRange {
     }
 }
 
-/// Cuts text at separators that are not inside parentheses.
+/// Splits text at separators outside of parentheses.
 pub(crate) fn split_outside_parentheses<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let mut depth = 0usize;
     text.split(|letter| {
@@ -53,7 +53,7 @@ fn parse_bytes(
     u64::try_from(value).map_err(|_| expected())
 }
 
-/// Reads `low-high` or `low:high`, in either order.
+/// Parses `low-high` or `low:high`, in either order.
 fn parse_range(
     text: &str,
     definition: &OptionDef,
@@ -84,7 +84,7 @@ impl OptionValue for PerDirection<SizeRange> {
     }
 }
 
-/// A single size is a range of one.
+/// A single size is a range with equal ends.
 impl OptionValue for SizeRange {
     fn unset() -> Self {
         SizeRange::default()

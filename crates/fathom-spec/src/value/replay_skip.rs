@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// The kinds that are left out.
+/// The kinds that are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReplaySkip {
     /// Reads.
@@ -48,7 +48,7 @@ impl OptionValue for ReplaySkip {
                 "sync" => skip.sync = true,
                 other => {
                     context.complain(format!("Unknown skip type: {other}"));
-                    return Err(ValueError::new("a comma list of read, write, trim and sync"));
+                    return Err(ValueError::new("a list of read, write, trim and sync, separated by commas"));
                 }
             }
         }

@@ -36,12 +36,12 @@ choices! {
 }
 
 impl Rw {
-    /// Whether offsets are drawn at random.
+    /// True if offsets are drawn at random.
     pub fn is_random(self) -> bool {
         matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite)
     }
 
-    /// Whether the job reads.
+    /// True if the job reads.
     pub fn reads(self) -> bool {
         matches!(self, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
     }
@@ -51,12 +51,12 @@ impl Rw {
         !matches!(self, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
     }
 
-    /// Whether the job trims.
+    /// True if the job trims.
     pub fn trims(self) -> bool {
         matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
     }
 
-    /// Whether reads and writes are mixed by share.
+    /// True if reads and writes are mixed by percentage.
     pub fn is_mixed(self) -> bool {
         matches!(self, Rw::ReadWrite | Rw::RandRw)
     }
@@ -67,8 +67,8 @@ impl Rw {
 pub struct RwMode {
     /// Direction and pattern.
     pub rw: Rw,
-    /// Sequential: bytes added to the offset after each block, may be negative. Random: a
-    /// new random offset is drawn only every N I/Os.
+    /// Sequential: bytes added to the offset after each block, possibly negative. Random: number of I/Os per
+    /// random offset.
     pub postfix: Option<i64>,
 }
 
@@ -102,8 +102,8 @@ impl OptionValue for RwMode {
     }
 }
 
-/// The refusal of a direction because of `--readonly`. Only once the job is complete is it known whether it reads instead
-/// (`verify_only`).
+/// Refusal of a direction because of `--readonly`. Whether the job only reads (`verify_only`) is known only
+/// once it is complete.
 pub(crate) fn refuse_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) -> ValueError {
     context.complain(format!(
         "fio: job <{}> has write or trim bit set, but fio is in read-only mode",

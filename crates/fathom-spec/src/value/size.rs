@@ -1,4 +1,4 @@
-//! Sizes that may be bytes, a share of the target, or a number of zones.
+//! Sizes that may be given in bytes, as a percentage of the target, or as a number of zones.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::definition::{Kind, OptionDef};
 pub enum SizeSpec {
     /// A number of bytes.
     Bytes(u64),
-    /// A share of the target's size.
+    /// A percentage of the target's size.
     Percent(u32),
     /// A number of zones of a zoned target.
     Zones(u64),
@@ -43,7 +43,7 @@ impl OptionValue for SizeSpec {
     ) -> Result<(), ValueError> {
         let expected =
             || ValueError::new("a size such as 512m, a percentage such as 50%, or zones such as 4z");
-        // Of several values fio takes the last.
+        // Of several values, fio uses the last.
         let parts = split_values(text, Kind::Int);
         let text = parts.last().copied().unwrap_or(text);
         let whole = parse_whole(text, context.kb_base).ok_or_else(expected)?;
@@ -63,7 +63,7 @@ impl OptionValue for SizeSpec {
             Ending::Zones => SizeSpec::Zones(u64::try_from(whole.value).map_err(|_| expected())?),
             Ending::Percent => {
                 if whole.value > 100 {
-                    // fio lays out a size above 100% for ever, so it is refused like io_size.
+                    // fio lays out a size above 100% forever, so it is refused like io_size.
                     context.complain(format!(
                         "fio: {} values greater than 100% aren't supported",
                         definition.name

@@ -1,4 +1,4 @@
-//! `steadystate`: when a workload counts as settled.
+//! `steadystate`: when a workload counts as steady.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::definition::OptionDef;
 use crate::value::TimeUnit;
 
 choices! {
-    /// What has to settle.
+    /// The criterion.
     pub enum SteadyCriterion {
         /// Largest deviation of the I/O rate from its mean
         Iops = "iops",
@@ -30,11 +30,11 @@ choices! {
 /// Criterion and limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
-    /// What is watched.
+    /// The observed figure.
     pub criterion: SteadyCriterion,
-    /// Largest deviation or slope: percent of the mean, or I/Os, bytes or nanoseconds.
+    /// Maximum deviation or slope: percent of the mean, or I/Os, bytes or nanoseconds.
     pub limit: f64,
-    /// Whether the limit is in percent of the mean.
+    /// True if the limit is in percent of the mean.
     pub percent: bool,
 }
 
@@ -67,7 +67,7 @@ impl OptionValue for SteadyState {
             context.complain("fio: steadystate threshold must be specified in addition to criterion");
             return Err(ValueError::new("a limit after the criterion, such as iops:100 or bw_slope:0.3%"));
         };
-        // Text after a percent sign is ignored; templates of other programs write two.
+        // Text after a percent sign is ignored, because templates of other programs write two.
         *self = match limit.trim().split_once('%') {
             Some((percent, _)) => {
                 let limit = parse_float(percent).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `sync_file_range`: how and how often written ranges are pushed out.
+//! `sync_file_range`: how and how often written ranges are written back.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use crate::definition::{Choice, OptionDef};
 /// The steps of `sync_file_range(2)` and the number of writes between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SyncFileRange {
-    /// Wait for writes under way before the call.
+    /// Wait for writes in progress before the call.
     pub wait_before: bool,
-    /// Start writing out.
+    /// Start writeback.
     pub write: bool,
-    /// Wait for the writes that were started.
+    /// Wait for the started writes.
     pub wait_after: bool,
-    /// Writes between two calls.
+    /// Number of writes between two calls.
     pub every: u32,
 }
 
 impl SyncFileRange {
     /// The words of the option.
     pub const CHOICES: &'static [Choice] = &[
-        Choice { name: "wait_before", help: "Wait for writes under way first" },
-        Choice { name: "write", help: "Start writing out" },
-        Choice { name: "wait_after", help: "Wait until it is written" },
+        Choice { name: "wait_before", help: "First wait for writes in progress" },
+        Choice { name: "write", help: "Start writeback" },
+        Choice { name: "wait_after", help: "Wait until the data is written" },
     ];
 }
 

@@ -1,4 +1,4 @@
-//! Lengths of time.
+//! Durations.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use super::{Element, OptionValue, ParseContext, ValueError};
 use crate::definition::{OptionDef, TimeUnit};
 use crate::expression;
 
-/// Maximum time: 100 years. A time may therefore be converted to nanoseconds and added to other times without checking for
-/// overflow of 64 bits.
+/// Maximum time: 100 years. Times can therefore be converted to nanoseconds and added to other times without
+/// overflowing 64 bits.
 const LONGEST_TIME: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// How many microseconds a unit word stands for.
+/// The number of microseconds in a unit.
 ///
-/// fio knows only the one-letter forms (with `us`, `ms` and their `sec` spellings) and takes
-/// any other word, even `sec` or `min`, for microseconds. Here the spelled-out words mean
-/// what they say and unknown words are refused.
+/// fio knows only the one-letter forms (with `us`, `ms` and their `sec` spellings) and reads any other word,
+/// even `sec` or `min`, as microseconds. Here spelled-out units mean what they say, and unknown words are
+/// refused.
 fn unit_microseconds(word: &str) -> Option<u64> {
     Some(match word.to_ascii_lowercase().as_str() {
         "us" | "usec" | "usecs" => 1,
@@ -29,7 +29,7 @@ fn unit_microseconds(word: &str) -> Option<u64> {
     })
 }
 
-/// Reads a length of time; a number without a word counts in `unit`.
+/// Parses a duration; a number without a unit is in `unit`.
 pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.trim();
     if text.starts_with('(') {
@@ -44,7 +44,7 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let word = word.trim().trim_start_matches('.');
     let factor = if word.is_empty() { unit.microseconds() } else { unit_microseconds(word)? };
     let parts = fraction * i128::from(factor);
-    // Less than a microsecond is nothing that a time could hold.
+    // Times are stored in whole microseconds, so less cannot be represented.
     if parts % FRACTION != 0 {
         return None;
     }
@@ -90,7 +90,7 @@ impl OptionValue for Duration {
     }
 }
 
-/// A span to choose a time from; both ends are equal when only one was given.
+/// A range from which a time is drawn; both ends are equal if only one was given.
 impl OptionValue for (Duration, Duration) {
     fn unset() -> Self {
         (Duration::ZERO, Duration::ZERO)
@@ -188,7 +188,7 @@ mod tests {
             let _ = seconds(&text);
         }
 
-        /// Several of them and the clock fit 64 bits of nanoseconds.
+        /// Several of them plus the clock fit into 64 bits of nanoseconds.
         #[test]
         fn no_time_overflows(number in any::<u64>(), word in prop::sample::select(vec!["", "us", "ms", "s", "m", "h", "d"])) {
             let time = seconds(&format!("{number}{word}")).expect("a time");

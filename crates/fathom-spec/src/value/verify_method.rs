@@ -13,7 +13,7 @@ pub enum VerifyMethod {
     By(Method),
 }
 
-/// The word that old job files have for [`Method::Crc32c`]; it is listed before the other.
+/// The word for [`Method::Crc32c`] in old job files; it is listed first.
 const INTEL: Choice = Choice { name: "crc32c-intel", help: "CRC32C; for old job files" };
 
 impl VerifyMethod {

@@ -10,7 +10,7 @@ pub struct HostFiles {
     pub job: String,
     /// Name of the first file on the first host.
     pub name: String,
-    /// Which hosts use them.
+    /// Which hosts use these files.
     pub ownership: Ownership,
 }
 

@@ -1,4 +1,4 @@
-//! Joins lists of several hosts: entries with the same key are added up.
+//! Joins lists from several hosts: entries with the same key are added up.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ pub(super) trait Entry: Clone {
     fn key(&self) -> (u32, &str);
 }
 
-/// Adds entries to those with the same key: the first of a key to the first, the second to the second. Others
-/// are appended. The order is that of the groups, and of appearance in each.
+/// Adds entries to those with the same key: the first entry of a key to the first, the second to the second.
+/// Others are appended. Groups come in order, and entries of a group in order of appearance.
 pub(super) fn join<T: Entry>(own: &mut Vec<T>, theirs: &[T], merge: impl Fn(&mut T, &T)) {
     join_with(own, theirs, merge, T::clone);
 }
@@ -30,7 +30,7 @@ pub(super) fn join_with<T: Entry>(
     own.sort_by_key(|entry| entry.key().0);
 }
 
-/// Index in `own` of the partner of each entry.
+/// For each entry, the index of its partner in `own`.
 fn places<T: Entry>(own: &[T], theirs: &[T]) -> Vec<Option<usize>> {
     let mut by_key: HashMap<(u32, &str), Vec<usize>> = HashMap::new();
     for (place, entry) in own.iter().enumerate() {

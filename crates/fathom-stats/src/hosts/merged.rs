@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
     hosts: Vec<HostRunReport>,
-    /// Sums of the long parts. Not needed while there is only one host.
+    /// Sums of the long parts; empty while there is only one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sums: Option<Box<Sums>>,
     /// The hosts' figures in the given time window, if there is one.

@@ -71,7 +71,7 @@ pub enum HostEnd {
     /// It delivered its result.
     #[default]
     Whole,
-    /// It could not begin and ran nothing.
+    /// It could not start, and ran nothing.
     NeverBegan {
         /// The reason.
         reason: String,
@@ -114,7 +114,7 @@ pub struct Overlap {
     pub begin_ms: u64,
     /// End of the first job of any host.
     pub end_ms: u64,
-    /// The figures of all hosts in it: read, write, trim.
+    /// The figures of all hosts in this window: read, write, trim.
     pub directions: PerDirection<OverlapFigures>,
 }
 
@@ -128,7 +128,7 @@ pub struct OverlapFigures {
 }
 
 impl HostRunReport {
-    /// How far its jobs started from the agreed instant, ns; 0 if unknown.
+    /// How far from the agreed instant its jobs started, ns; 0 if unknown.
     pub fn skew_ns(&self) -> i64 {
         self.start_skew_ns.unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! The time in which all hosts were running, and their figures in it.
+//! The time window in which all hosts were running, and their figures in it.
 
 use super::{HostEnd, HostRunReport, Overlap, OverlapFigures};
 use crate::per_direction::PerDirection;
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// From the start of the last host until the first host had a job done, or was lost; `None` if there is no
-/// such time. Hosts that never began do not count. Figures come from the timelines; a point only partly in
-/// this time counts in proportion. If a host has no timeline, all figures are 0.
+/// The window from the start of the last host until the first host finished a job or was lost; `None` if it is
+/// empty. Hosts that never started do not count. Figures come from the timelines; a point only partly in the
+/// window counts in proportion. If a host has no timeline, all figures are 0.
 pub fn overlap(hosts: &[HostRunReport]) -> Option<Overlap> {
     let mut window = OverlapWindow::default();
     hosts.iter().for_each(|host| window.merge(OverlapWindow::of(host)));
@@ -20,7 +20,7 @@ pub fn overlap(hosts: &[HostRunReport]) -> Option<Overlap> {
     Some(overlap)
 }
 
-/// Adds other hosts' figures in the same time.
+/// Adds other hosts' figures for the same window.
 pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
     for (own, theirs) in own.directions.values_mut().zip(theirs.directions.values()) {
         own.bytes_per_second += theirs.bytes_per_second;
@@ -28,15 +28,15 @@ pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
     }
 }
 
-/// The time in which a set of hosts was running, computed before anything is merged: no timeline is needed
-/// for it.
+/// The time window in which a set of hosts was running, computed before anything is merged, because it needs no
+/// timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapWindow {
     /// Start of the last host, ns after the agreed instant; `None` if none started.
     begin_ns: Option<i64>,
-    /// When the first host had a job done.
+    /// When the first host finished a job.
     end_ms: Option<u64>,
-    /// A host that ran has no timeline.
+    /// True if a host that ran has no timeline.
     lacks_timeline: bool,
 }
 

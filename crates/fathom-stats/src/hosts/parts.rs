@@ -33,7 +33,7 @@ impl Entry for ReplayReport {
     }
 }
 
-/// A report without its sums.
+/// A report without sums.
 pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     let mut report = RunReport { notes: notes(hosts), ..RunReport::default() };
     let with_reports = hosts.iter().filter_map(|host| Some((host, host.report.as_deref()?)));
@@ -64,7 +64,7 @@ pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     report
 }
 
-/// The hosts' notes, each once with its hosts, after those on missing figures.
+/// The hosts' notes, each listed once with its hosts, after the notes on missing figures.
 fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     let mut notes: Vec<String> = hosts.iter().filter_map(what_is_missing).collect();
     let mut order: Vec<&str> = Vec::new();
@@ -94,7 +94,7 @@ fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     notes
 }
 
-/// The figures missing from a host that was lost or never began.
+/// Notes on figures missing from a host that was lost or never started.
 fn what_is_missing(host: &HostRunReport) -> Option<String> {
     let name = &host.name;
     match &host.end {
@@ -139,7 +139,7 @@ fn mounts_of(host: &str, mounts: &[MountReport]) -> Vec<MountReport> {
     mounts.iter().map(of_host).collect()
 }
 
-/// A host with a single stage does not list it.
+/// A host with only one stage does not list it.
 fn stages_of(host: &str, report: &RunReport) -> Vec<StageReport> {
     let of_host = |groups: Vec<u32>, disks: &[DiskReport], mounts: &[MountReport]| StageReport {
         groups,
@@ -202,7 +202,7 @@ fn add_choices(own: &mut JobChoices, theirs: &JobChoices) {
     own.limits.io.extend_from_slice(&theirs.limits.io);
 }
 
-/// Sum over those that report it.
+/// Sum over the hosts that report it.
 fn sum_of<T>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(add(one, other)),
@@ -242,8 +242,7 @@ fn add_replay(own: &mut ReplayReport, theirs: &ReplayReport) {
     own.lateness.merge(&theirs.lateness);
 }
 
-/// Slices of all hosts, merged by index. They began within the start skew, which is short compared with a
-/// slice.
+/// Slices of all hosts, merged by index. They began within the start skew, which is short compared with a slice.
 fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]) -> Option<SliceReport> {
     let of_hosts: Vec<&SliceReport> =
         with_reports.iter().filter_map(|(_, report)| report.slices.as_ref()).collect();
@@ -260,7 +259,7 @@ fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]
     })
 }
 
-/// The mean over the hosts, which have distinct processors.
+/// The mean over all hosts, whose processors are distinct.
 fn idleness(with_reports: &[(&HostRunReport, &RunReport)]) -> Option<IdlenessReport> {
     let of_hosts: Vec<&IdlenessReport> =
         with_reports.iter().filter_map(|(_, report)| report.idleness.as_ref()).collect();

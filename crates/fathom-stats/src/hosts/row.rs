@@ -1,4 +1,4 @@
-//! One host's figures in short.
+//! One host's figures, condensed.
 
 use crate::Direction;
 use crate::per_direction::PerDirection;
@@ -10,9 +10,9 @@ use std::fmt;
 pub struct HostRow {
     /// Read, write, trim.
     pub directions: PerDirection<HostFigures>,
-    /// Errors: those that were tolerated, and one per failed job entry.
+    /// Number of errors: tolerated ones, plus one per failed job entry.
     pub errors: u64,
-    /// How it is slower than the others.
+    /// In what respect it is slower than the others.
     pub straggling: Vec<Straggling>,
 }
 
@@ -25,9 +25,9 @@ pub struct HostFigures {
     pub bytes_per_second: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// Completion latencies (total latencies if only these are kept); `None` if no histogram is kept.
+    /// Completion latencies (total latencies if only these are recorded); `None` without a histogram.
     pub percentiles: Option<HostPercentiles>,
-    /// The largest, ns; `None` without any.
+    /// The maximum, ns; `None` without values.
     pub max_ns: Option<u64>,
 }
 
@@ -36,9 +36,9 @@ pub struct HostFigures {
 pub struct HostPercentiles {
     /// Median.
     pub p50_ns: u64,
-    /// 99 of 100 took no longer.
+    /// 99 of 100 I/Os took no longer.
     pub p99_ns: u64,
-    /// 999 of 1000 took no longer.
+    /// 999 of 1000 I/Os took no longer.
     pub p99_9_ns: u64,
 }
 

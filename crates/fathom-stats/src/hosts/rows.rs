@@ -1,4 +1,4 @@
-//! Each host's own figures in short, for comparison with the others.
+//! Each host's own figures, condensed for comparison with the others.
 
 use super::row::{HostFigures, HostPercentiles, HostRow};
 use super::stragglers::mark;
@@ -12,8 +12,7 @@ use crate::report::{JobReport, RunReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The part of a host's report that remains without its long parts: its row, and the keys of its jobs for the
-/// comparison.
+/// What remains of a host's report without its long parts: its row, and the keys of its jobs for the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostDigest {
     row: HostRow,
@@ -24,18 +23,18 @@ pub struct HostDigest {
 type JobKey = (u32, String, u32);
 
 impl HostDigest {
-    /// The digest of a host with its whole report.
+    /// The digest of a host with a complete report.
     pub(super) fn of(host: &HostRunReport) -> HostDigest {
         HostDigest { row: row(host), jobs: jobs(host) }
     }
 }
 
-/// How far hosts started from the agreed instant, and the accuracy of that.
+/// How far from the agreed instant hosts started, and how accurately that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSkew {
     /// Median offset, ns.
     pub median_ns: u64,
-    /// The largest, ns.
+    /// The maximum, ns.
     pub largest_ns: u64,
     /// Bound on the error of the clock comparison, ns; `None` if no clock was measured.
     pub clock_bound_ns: Option<u64>,
@@ -44,7 +43,7 @@ pub struct StartSkew {
 /// A row for each host, in their order.
 pub fn rows(hosts: &[HostRunReport]) -> Vec<HostRow> {
     let mut rows: Vec<HostRow> = hosts.iter().map(row).collect();
-    // Hosts with other jobs are not compared, nor are incomplete ones.
+    // Hosts with different jobs are not compared, nor are incomplete ones.
     let mut peers: BTreeMap<Vec<JobKey>, Vec<usize>> = BTreeMap::new();
     for (index, host) in hosts.iter().enumerate() {
         if let (HostEnd::Whole, Some(_)) = (&host.end, &host.report) {
@@ -85,7 +84,7 @@ fn row(host: &HostRunReport) -> HostRow {
     }
     let Some(report) = &host.report else { return HostRow::default() };
     let errors_of = |job: &JobReport| match &job.tolerated_errors {
-        // The first tolerated error is also the job's.
+        // The first tolerated error is stored as the job's error as well.
         Some(errors) if errors.total > 0 => errors.total,
         _ => u64::from(job.error.is_some()),
     };
@@ -100,7 +99,7 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     let mut figures = HostFigures::default();
     let mut latencies = Histogram::default();
     let mut bytes = 0;
-    // Jobs of a stage run concurrently, the stages one after another.
+    // Jobs of a stage run concurrently, stages one after the other.
     let mut runtimes_ms: BTreeMap<usize, u64> = BTreeMap::new();
     for job in &report.jobs {
         let own = &job.directions[direction];
@@ -128,7 +127,7 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     figures
 }
 
-/// Only complete results list stages; otherwise each group counts as one.
+/// Only complete results list stages; otherwise each group counts as a stage.
 fn stage_of(report: &RunReport, group_id: u32) -> usize {
     let of_group = |stage: &crate::report::StageReport| stage.groups.contains(&group_id);
     report.stages.iter().position(of_group).unwrap_or(report.stages.len() + group_id as usize)

@@ -6,7 +6,7 @@ use crate::inference::median::median;
 
 /// Minimum number of hosts to compare; with fewer, the median means little.
 pub const FEWEST_HOSTS: usize = 5;
-/// Number of deviations from the median that makes a straggler.
+/// Number of deviations from the median beyond which a host is a straggler.
 pub const DEVIATIONS: f64 = 3.0;
 /// Minimum distance from the median, as a share of it, however little the hosts differ.
 pub const LEAST_SHARE: f64 = 0.05;
@@ -135,7 +135,7 @@ mod tests {
             let middle = median(&values).unwrap_or(0.0);
             for (value, mark) in values.iter().zip(&below) {
                 prop_assert!(!mark || *value < middle * (1.0 - LEAST_SHARE));
-                // Anything slower still is also a straggler.
+                // A still slower host is a straggler as well.
                 let slower = values.iter().zip(&below).filter(|(other, _)| *other <= value);
                 prop_assert!(!mark || slower.clone().all(|(_, other)| *other));
             }
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A host that read 4 KiB this many times, with this latency in µs, in one second.
+    /// A host that read 4 KiB this many times in one second, with this latency in µs.
     fn host(ios: u64, us: u64) -> HostRunReport {
         let mut read = DirectionReport {
             io_bytes: ios * 4096,
@@ -190,7 +190,7 @@ mod tests {
         // A host that did nothing is the slowest.
         hosts[2] = host(0, 0);
         assert_eq!(reasons(&hosts)[2], ["read rate 100% below the median"]);
-        // A lost host is not compared, nor is one with other jobs.
+        // A lost host is not compared, nor is one with different jobs.
         hosts[2].end = HostEnd::Lost { reason: String::new(), snapshot_ms: None };
         assert_eq!(reasons(&hosts)[2], [""; 0]);
         (hosts[2].end, hosts[5].report.as_mut().expect("it has one").jobs[0].name) =

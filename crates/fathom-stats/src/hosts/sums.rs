@@ -52,7 +52,7 @@ impl Sums {
         report.host = None;
     }
 
-    /// Puts the sums into a report.
+    /// Stores the sums in a report.
     pub(super) fn finish_into(self, report: &mut RunReport) {
         report.groups = self.groups;
         report.timeline = self.timeline;
@@ -60,7 +60,7 @@ impl Sums {
         report.jobs = self.jobs;
     }
 
-    /// `host` owns the jobs; empty if the jobs already name their host.
+    /// `host` is the owner of the jobs; empty if the jobs already name their host.
     fn add_jobs(&mut self, jobs: &[JobReport], host: &str) {
         let names_host = |job: &mut JobReport| {
             if let (Some(error), false) = (&mut job.error, host.is_empty()) {
@@ -127,7 +127,7 @@ impl Entry for GroupReport {
     }
 }
 
-/// The interval with one entry per job, in the order of the jobs. The job may be of a host whose last
+/// The interval with one entry per job, in the order of the jobs. A job may belong to a host whose last
 /// interval does not count.
 fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalReport {
     let blank = |job: &JobReport| IntervalJob {
@@ -142,7 +142,7 @@ fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalRepo
 }
 
 fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
-    // A host without jobs of a group does not know its display options.
+    // A host without jobs in a group does not know the group's display options.
     if own.mixed.max_runtime_ms == 0 && theirs.mixed.max_runtime_ms > 0 {
         own.kb_base = theirs.kb_base;
         own.unit_base = theirs.unit_base;
@@ -155,7 +155,7 @@ fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
     add_group_direction(&mut own.mixed, &theirs.mixed);
 }
 
-/// As if all clones had been counted together.
+/// The result is the same as if all clones had been counted together.
 fn add_group_direction(own: &mut GroupDirection, theirs: &GroupDirection) {
     match (own.max_runtime_ms, theirs.max_runtime_ms) {
         (_, 0) => return,

@@ -138,7 +138,7 @@ fn in_a_tree(hosts: &[HostRunReport], cuts: &[usize], window: Option<&OverlapWin
     serde_json::from_str(&text).expect("it can be read")
 }
 
-/// Without the text that hosts add to errors.
+/// Ignores the text that hosts add to errors.
 fn without_errors(mut jobs: Vec<JobReport>) -> Vec<JobReport> {
     jobs.iter_mut().for_each(|job| job.error = None);
     jobs
@@ -184,7 +184,7 @@ proptest! {
         prop_assert_eq!(in_a_tree(&hosts, &cuts, None).finish(), merged(&hosts));
     }
 
-    /// Whatever is dropped from the hosts' own reports.
+    /// The result does not depend on what the hosts drop from their own reports.
     #[test]
     fn short_hosts_give_the_same(hosts in prop::collection::vec(any_host(), 1..7), cuts in prop::collection::vec(0usize..7, 0..7)) {
         let hosts: Vec<HostRunReport> =
@@ -243,7 +243,7 @@ proptest! {
     }
 }
 
-/// This many I/Os in each span of 250 ms.
+/// This many I/Os in each 250 ms span.
 fn steady(ios: &[u64]) -> Timeline {
     let points = ios.iter().zip(1..).map(|(&total_ios, number)| {
         let read = TimelineFigures { io_bytes: total_ios * 512, total_ios, bins: Default::default() };
@@ -290,7 +290,7 @@ fn coarse_points_make_all_coarse() {
     let report = RunReport { timeline: Some(coarse), ..RunReport::default() };
     let result = merged(&[host_with_timeline("a", &[1, 2, 3], 0), host("b", report)]);
     assert_eq!(ios(&result), [(500, 103), (1000, 203)]);
-    // A single timeline for all jobs includes separate ones.
+    // A single timeline for all jobs absorbs separate ones.
     let mut all = steady(&[100]);
     all.entries[0].name = "all jobs".into();
     let report = RunReport { timeline: Some(all), ..RunReport::default() };
@@ -326,7 +326,7 @@ fn all_were_running_between_the_last_start_and_the_first_end() {
     assert!((overlap.directions[Direction::Read].iops - 6000.0).abs() < 1e-6, "{overlap:?}");
     let apart = [host_with_timeline("a", &[1; 2], 0), host_with_timeline("b", &[1; 2], 500)];
     assert_eq!(super::overlap(&apart), None);
-    // A host that never began does not shorten the window; a lost one ends it.
+    // A host that never started does not shorten the window; a lost host ends it.
     let mut lost = host_with_timeline("b", &[500; 4], 0);
     (lost.first_done_ms, lost.end) = (None, HostEnd::Lost { reason: "gone".into(), snapshot_ms: Some(1000) });
     let never =

@@ -64,7 +64,7 @@ pub fn one_against_several(first: &[f64], second: &[f64]) -> Option<Difference> 
 }
 
 fn difference(value: f64, error: f64, degrees: f64) -> Difference {
-    // Identical runs, such as those with a rate limit, have no degrees of freedom.
+    // Identical runs, such as those with a rate limit, leave no degrees of freedom.
     if error == 0.0 {
         let p_value = if value == 0.0 { 1.0 } else { 0.0 };
         return Difference { value, interval: Interval::around(value, 0.0), p_value };

@@ -29,9 +29,9 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * base.ln() - base + sum.ln()
 }
 
-/// Regularized incomplete beta function of `x`, given with `rest`, which is 1 - x without the digits that a
-/// subtraction loses. Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued fraction),
-/// evaluated by Lentz's method.
+/// Regularized incomplete beta function of `x`, given together with `rest`, which is 1 - x without the digits
+/// that a subtraction would lose. Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued
+/// fraction), evaluated by Lentz's method.
 fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
     if x <= 0.0 || rest <= 0.0 {
         return x.clamp(0.0, 1.0);
@@ -115,7 +115,7 @@ pub(crate) fn coin_cdf(successes: usize, trials: usize) -> f64 {
     (0..=successes.min(trials)).map(chance).sum::<f64>().min(1.0)
 }
 
-/// Bisects for the point at or above 0 where an ascending function crosses the target.
+/// Bisects for the point at or above 0 at which an ascending function crosses the target.
 fn by_halves(is_below: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while is_below(high) && high < 1e100 {

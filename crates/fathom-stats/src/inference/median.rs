@@ -3,8 +3,8 @@
 use super::distributions::{coin_cdf, student_quantile};
 use super::{CONFIDENCE, Interval, mean, sorted, variance};
 
-/// Fewest values of which two enclose the median of the distribution with 95 %: of five, even the extremes do
-/// so with only 93.75 %.
+/// Smallest number of values of which two enclose the median of the distribution with 95 %: of five, even the
+/// extremes do so with only 93.75 %.
 pub const FEWEST_FOR_ORDER: usize = 6;
 
 /// The median: the mean of the two middle values if there are two. `None` without values.
@@ -25,11 +25,12 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
 
 /// The 95 % interval of the median; `None` for fewer than two values.
 ///
-/// From six values on it lies between two of them, whatever the distribution: the largest k is taken for which the k-th
-/// smallest and the k-th largest enclose the median with at least 95 % (H. A. David and H. N. Nagaraja, "Order Statistics",
-/// 2003, section 7.1). Fewer values have no such pair. Then it is Student's interval of the mean, which supposes that runs
-/// scatter about evenly to both sides; with two to five values it always holds the median of the sample too, for that is
-/// never further than one standard deviation from the mean.
+/// From six values on its ends are two of them, whatever the distribution: the largest k is used for which the
+/// k-th smallest and the k-th largest value enclose the median with at least 95 % (H. A. David and H. N.
+/// Nagaraja, "Order Statistics", 2003, section 7.1). Fewer values have no such pair. The result is then
+/// Student's interval of the mean, which assumes that runs scatter about evenly to both sides; with two to five
+/// values it always contains the sample median as well, which is never further than one standard deviation from
+/// the mean.
 pub fn interval(values: &[f64]) -> Option<Interval> {
     match values.len() {
         0 | 1 => None,
@@ -67,7 +68,8 @@ mod tests {
 
     #[test]
     fn ranks_of_published_tables() {
-        // David and Nagaraja: of 6 the extremes, of 10 the second from either end, of 20 the sixth, of 100 the fortieth.
+        // David and Nagaraja: for 6 values the extremes, for 10 the second from either end, for 20 the sixth,
+        // for 100 the fortieth.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (100, 40)] {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
             let found = interval(&values);

@@ -38,7 +38,7 @@ impl Interval {
         Interval { low: centre - half_width, high: centre + half_width }
     }
 
-    /// True if the value is in it, including its ends.
+    /// True if the interval contains the value; its ends count as inside.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }

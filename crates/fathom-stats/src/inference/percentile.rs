@@ -5,9 +5,9 @@ use super::distributions::normal_quantile;
 use super::timeline::Estimate;
 use crate::histogram::{Histogram, bounds_of};
 
-/// The interval of a percentile in ns: from and to the percentiles that the share below it reaches within `half_width`, the half
-/// width of that share's own interval. `None` where it reaches past all I/Os, as for a percentile beyond one in their
-/// number.
+/// The interval of a percentile in ns: between the percentiles that are `half_width` away, which is the half
+/// width of the interval of the share below the percentile. `None` if it extends beyond all I/Os, as for a
+/// percentile that fewer than one I/O exceeds.
 ///
 /// Source: R. S. Woodruff, "Confidence intervals for medians and other position measures", Journal of the American
 /// Statistical Association 47 (1952).
@@ -24,10 +24,10 @@ pub fn interval(histogram: &Histogram, percent: f64, half_width: f64) -> Option<
     Some(Interval { low: low as f64, high: high as f64 })
 }
 
-/// Slower I/Os that a percentile needs to be more than the luck of a few.
+/// Number of slower I/Os that a percentile needs to be more than chance.
 pub const FEWEST_SLOWER: u64 = 10;
 
-/// The fewest I/Os of which enough are slower than a percentile; `None` for the 100th, which none exceeds.
+/// Smallest number of I/Os of which enough are slower than a percentile; `None` for the 100th, which none exceeds.
 pub fn fewest_for(percent: f64) -> Option<u64> {
     let slower = 1.0 - percent / 100.0;
     // 1 - 0.999 is not exactly a thousandth.
@@ -46,8 +46,8 @@ pub fn half_width_of_independent(percent: f64, count: u64) -> f64 {
     normal_quantile(0.5 + super::CONFIDENCE / 2.0) * (share * (1.0 - share) / count.max(1) as f64).sqrt()
 }
 
-/// Half width of a share's interval from the timeline of the run: the larger of the timeline's and of that
-/// for independent I/Os.
+/// Half width of a share's interval from the timeline of the run: the larger of the timeline's half width and
+/// that for independent I/Os.
 pub fn half_width_of_timeline(percent: f64, count: u64, timeline: &Estimate) -> f64 {
     timeline.half_width().max(half_width_of_independent(percent, count))
 }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn slow_seconds_widen_the_interval() {
-        // In each second either all I/Os are fast or half of them are slow.
+        // In each second, either all I/Os are fast or half of them are slow.
         let mut histogram = Histogram::default();
         let (mut slow, mut all) = (Vec::new(), Vec::new());
         let mut noise = Noise::new(7);

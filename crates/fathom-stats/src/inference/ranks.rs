@@ -3,7 +3,7 @@
 use super::distributions::{normal_cdf, normal_quantile};
 use super::{CONFIDENCE, Interval, sorted};
 
-/// Largest product of the two counts for which probabilities are enumerated instead of approximated.
+/// Maximum product of the two counts for which probabilities are enumerated instead of approximated.
 const LARGEST_EXACT: usize = 2_500;
 
 /// The outcome of the Mann-Whitney-Wilcoxon test.
@@ -53,7 +53,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
     let has_ties = runs.iter().any(|length| *length > 1);
     let p_value = match !has_ties && m * n <= LARGEST_EXACT {
         true => {
-            // The number of orders with a sum of at least `larger` equals that with at most the remainder.
+            // The number of orders with a sum of at least `larger` equals the number with at most the remainder.
             let smaller = m * n - larger as usize;
             2.0 * cumulative(m, n)[smaller]
         }
@@ -159,7 +159,7 @@ mod tests {
     fn three_against_three_have_no_interval() {
         let low = [1.0, 2.0, 3.0];
         assert_eq!(shift(&low, &[4.0, 5.0, 6.0]), None);
-        // All values above all others: one of twenty orders, in both directions.
+        // All values of one set exceed all others: one of twenty orders, in either direction.
         let test = mann_whitney(&low, &[4.0, 5.0, 6.0]).expect("there are values");
         assert!((test.p_value - 0.1).abs() < 1e-12);
         assert!(shift(&[1.0, 2.0, 3.0, 4.0], &[4.5, 5.0, 6.0, 7.0]).is_some());

@@ -1,12 +1,13 @@
-//! A figure of one run with an interval from its timeline. Consecutive moments are correlated: a device that is slow now is
-//! probably slow in a second. Treating each point of the timeline as an independent measurement would overstate the
-//! precision, so points are combined into batches, and the remaining correlation between batches widens the interval.
+//! A figure of one run with an interval from its timeline. Consecutive moments are correlated: a device that is
+//! slow now is probably still slow a second later. Treating each point of the timeline as an independent
+//! measurement would overstate the precision, so points are combined into batches, and the remaining
+//! correlation between batches widens the interval.
 
 use super::distributions::student_quantile;
 use super::{CONFIDENCE, Interval};
 
-/// Maximum number of batches. Source: B. Schmeiser, "Batch size effects in the analysis of simulation
-/// output", Operations Research 30 (1982): more than 30 gain next to nothing.
+/// Maximum number of batches. Source: B. Schmeiser, "Batch size effects in the analysis of simulation output",
+/// Operations Research 30 (1982): more than 30 gain almost nothing.
 const MOST_BATCHES: usize = 20;
 /// Minimum number of points; with fewer, there is no interval.
 pub const FEWEST_POINTS: usize = 5;
@@ -18,7 +19,7 @@ pub struct Estimate {
     pub value: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Degrees of freedom of that error.
+    /// Degrees of freedom of this error.
     pub degrees: f64,
 }
 
@@ -37,10 +38,11 @@ impl Estimate {
 /// The sum of `amounts` over the sum of `sizes`, one of each per point of the timeline: bytes over seconds for a rate, I/Os
 /// above a limit over I/Os for a share. `None` for too few points, or if nothing was counted.
 ///
-/// The error is that of a ratio of sums over up to 20 batches (W. G. Cochran, "Sampling Techniques", 1977, section 6.4).
-/// Batches that resemble their neighbours count for fewer: for n (1 - r) / (1 + r) of n, where r is their correlation, as in
-/// a process that forgets exponentially (G. V. Bayley and J. M. Hammersley, "The effective number of independent observations
-/// in an autocorrelated time series", JRSS Supplement 8, 1946), with Kendall's correction of r for short series.
+/// The error is that of a ratio of sums over up to 20 batches (W. G. Cochran, "Sampling Techniques", 1977,
+/// section 6.4). n correlated batches count for only n (1 - r) / (1 + r), where r is the correlation of
+/// neighbours, as in a process that forgets exponentially (G. V. Bayley and J. M. Hammersley, "The effective
+/// number of independent observations in an autocorrelated time series", JRSS Supplement 8, 1946), with
+/// Kendall's correction of r for short series.
 pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     let points = amounts.len().min(sizes.len());
     let total: f64 = sizes.iter().take(points).sum();
@@ -59,7 +61,7 @@ pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     let count = batches as f64;
     let effective = effective_number(&residuals);
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-    // Each effective batch is as large as an equal share of the run.
+    // Each effective batch covers an equal share of the run.
     let deviation = (squares / (count - 1.0)).sqrt() * count / total;
     Some(Estimate {
         value,
@@ -81,9 +83,9 @@ fn effective_number(residuals: &[f64]) -> f64 {
     (count * (1.0 - correlation) / (1.0 + correlation)).max(2.0)
 }
 
-/// A rate of which only the mean, the standard deviation and the number of samples were kept, not their
-/// order. The correlation of neighbouring samples is then unknown; four of them count as one, up to 20 in
-/// total. `None` for too few samples.
+/// A rate of which only the mean, the standard deviation and the number of samples are known, not their order.
+/// The correlation of neighbouring samples is then unknown; four of them count as one, up to 20 in total.
+/// `None` for too few samples.
 pub fn mean_of_samples(mean: f64, deviation: f64, samples: u64) -> Option<Estimate> {
     let effective = (samples as f64 / 4.0).min(MOST_BATCHES as f64);
     let standard_error = deviation / effective.sqrt();

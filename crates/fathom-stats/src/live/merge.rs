@@ -37,7 +37,7 @@ impl LiveTick {
     }
 }
 
-/// The value of the slower of two ticks.
+/// The value of the slower of two hosts' ticks.
 fn slowest<T>(
     (one, said): (&LiveTick, Option<T>),
     (other, other_said): (&LiveTick, Option<T>),
@@ -59,8 +59,8 @@ impl LiveDetails {
         self
     }
 
-    /// Adds another host: its jobs are added to the jobs of the same name, the second of a name to the
-    /// second, and percentiles are those of all latencies together.
+    /// Adds another host: its jobs are added to the jobs of the same name (the second of a name to the second),
+    /// and percentiles are those of all latencies together.
     pub fn merge(&mut self, other: &LiveDetails) {
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
         self.interval_ns = self.interval_ns.max(other.interval_ns);
@@ -146,7 +146,7 @@ fn add(own: &mut PerDirection<u64>, theirs: &PerDirection<u64>) {
     own.values_mut().zip(theirs.values()).for_each(|(own, theirs)| *own = own.saturating_add(*theirs));
 }
 
-/// Without histograms there are no common percentiles; the larger ones are at least not too low.
+/// Without histograms, combined percentiles cannot be computed; the larger ones are at least not too low.
 fn add_latencies(
     (histogram, latency): (&mut Histogram, &mut Option<LivePercentiles>),
     (theirs, their_latency): (&Histogram, Option<LivePercentiles>),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// State of a worker, shown as one letter of the status line (see [`RunState::letter`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunState {
-    /// Its turn has not come.
+    /// Its turn has not come yet.
     #[default]
     NotStarted,
     /// Created, waiting for the start gate.
@@ -19,7 +19,7 @@ pub enum RunState {
     PreReading,
     /// Running, but not yet recording.
     Ramping,
-    /// Running reads; `sequential` selects the letter.
+    /// Reading; `sequential` selects the letter.
     Reading {
         /// Sequential rather than random.
         sequential: bool,
@@ -29,7 +29,7 @@ pub enum RunState {
         /// Sequential rather than random.
         sequential: bool,
     },
-    /// Running reads and writes.
+    /// Reading and writing.
     Mixed {
         /// Sequential rather than random.
         sequential: bool,
@@ -39,9 +39,9 @@ pub enum RunState {
         /// Sequential rather than random.
         sequential: bool,
     },
-    /// Verifying what it wrote.
+    /// Verifying its writes.
     Verifying,
-    /// In its last fsync.
+    /// In its final fsync.
     FinalSync,
     /// Closing files and delivering its result.
     Finishing,
@@ -94,9 +94,9 @@ impl RunState {
 /// One instant of a run, summed over all workers. Directions are indexed read, write, trim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveTick {
-    /// Workers that are running (created to finishing).
+    /// Workers that are running (from created to finishing).
     pub running: u32,
-    /// Files they have open.
+    /// Number of their open files.
     pub open_files: u32,
     /// Sum of the rate limits of the running workers, bytes/s; 0 if none is set.
     pub rate_limit_bytes: u64,
@@ -112,7 +112,7 @@ pub struct LiveTick {
     pub bytes_per_second: PerDirection<u64>,
     /// I/Os per second since the previous tick.
     pub iops: PerDirection<u64>,
-    /// Share done in percent; `None` while unknown.
+    /// Percentage done; `None` while unknown.
     pub percent_done: Option<f64>,
     /// Remaining seconds; `None` while unknown.
     pub eta_seconds: Option<u64>,
@@ -124,16 +124,16 @@ pub struct LiveTick {
     pub unit_base: u32,
 }
 
-/// Data of a full-screen view, in addition to the [`LiveTick`] of the same instant. It is more expensive, so
-/// it is made only on request. Figures per second are since the previous tick.
+/// Data for a full-screen view, in addition to the [`LiveTick`] of the same instant. It is more expensive, so
+/// it is collected only on request. Figures per second are since the previous tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveDetails {
     /// Nanoseconds since the run began.
     pub elapsed_ns: u64,
     /// Nanoseconds since the previous tick.
     pub interval_ns: u64,
-    /// Completion latencies of all workers since the previous tick; `None` if there was no I/O or none are
-    /// recorded.
+    /// Completion latencies of all workers since the previous tick; `None` if there was no I/O or latencies are
+    /// not recorded.
     pub latency: Option<LivePercentiles>,
     /// The same latencies as a histogram, for merging hosts.
     #[serde(default, skip_serializing_if = "is_empty")]
@@ -152,7 +152,7 @@ fn is_empty(histogram: &Histogram) -> bool {
 }
 
 impl LiveDetails {
-    /// I/Os that are due and wait for a slot, of all open-loop jobs; `None` without such a job.
+    /// I/Os that are due and wait for a slot, over all open-loop jobs; `None` without such a job.
     pub fn waiting(&self) -> Option<u64> {
         self.jobs.iter().filter_map(|job| job.waiting).reduce(|all, waiting| all + waiting)
     }
@@ -205,7 +205,7 @@ pub struct LiveJob {
     pub in_flight: u64,
     /// Requested queue depth of the clones that are doing I/O.
     pub asked_depth: u64,
-    /// Errors so far: those that were tolerated, and one per failed clone.
+    /// Number of errors so far: tolerated ones, plus one per failed clone.
     pub errors: u64,
     /// I/Os that are due and wait for a slot; `None` unless the loop is open. Latencies are then response
     /// times.
@@ -239,7 +239,7 @@ pub struct LiveHost {
 pub struct LiveDisk {
     /// Its name, for example `nvme0n1`.
     pub name: String,
-    /// Part of the device above it in the list.
+    /// True if it is part of the device above it in the list.
     pub is_member: bool,
     /// Share of time with I/O in flight, percent.
     pub util_percent: f64,

@@ -201,7 +201,7 @@ fn listen(
         served.map_or_else(|failure| ended_alone(from, &failure), i32::from)
     };
     let mut say = |line: &str| {
-        // A log that cannot be written does not affect the service.
+        // Failure to write the log does not affect the service.
         let _ = writeln!(streams.err, "fathom agent: {line}");
     };
     listening::listen(
@@ -218,7 +218,7 @@ fn listen(
 /// Reports why a controller was rejected or lost; returns the exit status of its process.
 pub(super) fn ended_alone(from: &str, reason: &Failure) -> i32 {
     let mut errors = Printer::new(std::io::stderr(), Letters::of_environment());
-    // A log that cannot be written does not matter.
+    // Failure to write the log does not matter.
     let _ = writeln!(errors, "fathom agent: {from}: {reason}");
     i32::from(exit::SETUP_FAILED)
 }

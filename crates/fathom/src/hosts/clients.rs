@@ -32,7 +32,7 @@ struct AskedServer {
     address: Address,
     /// Its job files.
     files: Vec<String>,
-    /// Job files on the server.
+    /// Paths of job files that are on the server.
     remote: Vec<PathBuf>,
 }
 
@@ -310,7 +310,7 @@ impl Forms {
         }
     }
 
-    /// The status line is shown unless it would be part of a document.
+    /// The status line is shown unless it would become part of a document.
     fn shows_status(self, program: &ProgramOptions) -> bool {
         program.eta != Eta::Never && !self.json
     }

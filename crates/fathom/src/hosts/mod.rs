@@ -134,7 +134,7 @@ pub(crate) fn take_options(words: &mut Vec<OsString>) -> Vec<String> {
     let mut left = Vec::new();
     let mut rest = std::mem::take(words).into_iter();
     while let Some(word) = rest.next() {
-        // What follows belongs to another program, or is a file.
+        // Everything after this belongs to another program, or is a file.
         if word == "--" {
             left.push(word);
             left.extend(rest);
@@ -175,7 +175,7 @@ pub(crate) fn take_from(program: &mut ProgramOptions) -> ProgramOptions {
 /// Number of hosts.
 pub(crate) fn number_of(asked: &AskedHosts) -> Result<u64, Refusal> {
     match asked.join {
-        // Keys are valid for one run, and commands make several.
+        // Keys are valid for one run, but commands make several runs.
         true => Err(Refusal::new(
             "--wait-for-hosts is for a single run; a command makes several: use --hosts=LIST",
         )),
@@ -278,7 +278,7 @@ impl Hosts {
     }
 }
 
-/// The jobs as a host parses them, except for host-specific values. The host itself reports errors in them.
+/// Parses the jobs as a host would, except for host-specific values. The host itself reports errors in them.
 fn jobs_on(invocation: &Invocation, list: &HostList, index: usize, machine: &dyn Source) -> Option<RunSpec> {
     let place = place(list, index);
     let lenient = Recording::new(machine, place.clone(), "", &[]);
@@ -289,7 +289,7 @@ fn jobs_on(invocation: &Invocation, list: &HostList, index: usize, machine: &dyn
     }
 }
 
-/// What the caller displays of a run.
+/// What the caller displays during a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct View {
     /// Interval of ticks; `None` for no ticks.

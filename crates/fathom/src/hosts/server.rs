@@ -154,12 +154,12 @@ fn start_in_background(file: &Path, output: &mut Output) -> Result<(), Refusal> 
         .map_err(|error| Refusal::because("option --daemonize: cannot start the server process", error))?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        // An unreadable line counts as none.
+        // An unreadable line counts as no process ID.
         let _ = BufReader::new(stdout).read_line(&mut line);
     }
     match line.is_empty() {
         false => Ok(()),
-        // It has reported the reason on standard error.
+        // The server has reported the reason on standard error.
         true => Err(Refusal::new("fathom: the server was not started")),
     }
 }
@@ -186,7 +186,7 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // Another process's file is left alone.
+        // The PID file of another process is left alone.
         if PidFile::pid_in(&self.0) == Some(std::process::id()) {
             let _ = std::fs::remove_file(&self.0);
         }

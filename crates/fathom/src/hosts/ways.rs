@@ -111,7 +111,7 @@ pub(super) fn to_agents(names: &[String], keys: Option<&Keys>) -> Vec<Result<Con
     })
 }
 
-/// Connects to many concurrently; the results are in the order of the places.
+/// Connects to many agents concurrently; results are in the order of the places.
 fn in_parallel<T: Sync>(
     places: &[T],
     connect: &(dyn Fn(&T) -> Result<Connection, ConnectError> + Sync),

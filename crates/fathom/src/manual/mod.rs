@@ -68,7 +68,7 @@ fn job_options() -> impl Iterator<Item = &'static OptionDef> {
         .filter(|option| option.kind != Kind::Deprecated && option.status != Status::Later)
 }
 
-/// The values of an option; empty if they are not a list.
+/// The values of an option; empty if they do not form a list.
 fn values_of(option: &OptionDef) -> Vec<&'static str> {
     if option.name == "ioengine" {
         return engines::ALL.iter().filter(|engine| engine.built).map(|engine| engine.name).collect();
@@ -85,7 +85,7 @@ struct OwnOption {
     /// Placeholder of its value; empty if it takes none.
     placeholder: &'static str,
     help: String,
-    /// Its allowed values; empty if they are not a list.
+    /// Its allowed values; empty if they do not form a list.
     words: Vec<&'static str>,
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// File that the table goes to; without it the test is skipped.
+/// File to which the table is written; without it the test is skipped.
 const TABLE: &str = "FATHOM_ACCURACY_TABLE";
 /// The program whose figures are measured, if it is not the one under test.
 const PROGRAM: &str = "FATHOM_ACCURACY_PROGRAM";
@@ -106,7 +106,7 @@ fn counts(rows: &mut Rows) {
         let job = json::job(&document, "a");
         let mut off = 0;
         for (direction, ios, sectors) in [("read", 0, 2), ("write", 4, 6)] {
-            // The partition table scanner and others also access a device, but not in this interval.
+            // The partition table scanner and others also access a device, but not during this interval.
             off += json::integer(job, &format!("{direction}/total_ios")).abs_diff(after[ios] - before[ios]);
             off += (json::integer(job, &format!("{direction}/io_bytes")) / 512)
                 .abs_diff(after[sectors] - before[sectors]);
@@ -209,8 +209,8 @@ fn processor_time(rows: &mut Rows) {
     );
 }
 
-/// Latencies of a file system that records its own service times. The overhead of the kernel and FUSE is that
-/// of requests with no service time.
+/// Latencies of a file system that records its own service times. Requests with no service time show the
+/// overhead of the kernel and FUSE.
 fn service_times(rows: &mut Rows) {
     let directory = scratch();
     let mean_with = |service: Duration| -> Result<(f64, f64), String> {
@@ -242,7 +242,7 @@ fn service_times(rows: &mut Rows) {
     }
 }
 
-/// How late the tester itself starts due I/Os: the median of several runs.
+/// How late the tester itself starts I/Os that are due: the median of several runs.
 fn own_delay(rows: &mut Rows, place: &str, has_goal: bool) {
     let (mut own, mut bare) = (Vec::new(), Vec::new());
     // Alternating, so that other load on the machine affects both.
@@ -287,7 +287,7 @@ impl Delay {
         let mut due = Instant::now();
         let mut late_us: Vec<f64> = (0..400)
             .map(|index: u32| {
-                // From 0.5 to 22 ms, in pseudorandom order: about the gaps of the program.
+                // From 0.5 to 22 ms in pseudorandom order, similar to the gaps in the program.
                 due += Duration::from_micros(500 + u64::from(index * 7919 % 400) * 54);
                 std::thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(AWAKE));
                 while Instant::now() < due {
@@ -328,7 +328,7 @@ fn overhead(rows: &mut Rows) {
     }
 }
 
-/// Loops that take all processors until this is dropped.
+/// Loops that occupy all processors until this is dropped.
 struct Busy(Vec<Child>);
 
 impl Busy {

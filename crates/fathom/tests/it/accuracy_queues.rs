@@ -6,7 +6,7 @@ use crate::support::{MIB, json, scratch};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// The read side of an open loop with one slot on a device with these faults, and the completion times.
+/// The read statistics of an open loop with one slot on a device with these faults, and the completion times.
 fn open_loop(faults: Faults, words: &str) -> Result<(Value, Vec<Instant>), String> {
     let device = HungFs::mount(MIB, faults)?;
     let directory = scratch();
@@ -17,7 +17,7 @@ fn open_loop(faults: Faults, words: &str) -> Result<(Value, Vec<Instant>), Strin
     Ok((json::job(&run(directory.path(), &words), "a")["read"].clone(), device.ends()))
 }
 
-/// The device stalls for the last second of every five. The file system records when it answered each I/O;
+/// The device stalls during the last second of every five. The file system records when it answered each I/O;
 /// I/Os are due at even intervals.
 pub(crate) fn stalls(rows: &mut Rows) {
     const RATE: f64 = 1000.0;
@@ -35,7 +35,7 @@ pub(crate) fn stalls(rows: &mut Rows) {
         .enumerate()
         .map(|(arrival, end)| end.duration_since(ends[0]).as_nanos() as f64 - due_ns(arrival))
         .collect();
-    // I/Os delayed by a pause at the very end have waited until then.
+    // I/Os delayed by a pause at the very end have waited until the end of the run.
     let due = json::integer(&read, "arrivals/due") as usize;
     truths.extend((ends.len()..due).map(|arrival| SECONDS * 1e9 - due_ns(arrival)));
     let worst = worst_percentile(&read["resp_ns"], truths);

@@ -45,7 +45,7 @@ fn every_block_is_in_the_state_that_its_ios_left() {
             none.clone(),
         ),
         ("--rw=write --ioengine=libaio --iodepth=8 --ignore_error=,EFBIG", 0, [0, 0, 32, 0, 32], none),
-        // Trimmed in each pass, but for a failed block only the trims before count.
+        // Blocks are trimmed in each pass, but only trims before its first error count for a failed block.
         ("--rw=trimwrite --bs=16k --loops=3 --ignore_error=,EFBIG", 0, [0, 0, 32, 0, 32], one.clone()),
         (
             "--rw=trimwrite --bs=16k --loops=3 --ignore_error=,EFBIG --thread",

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A cluster with a pool `rbd` and an image `img` of 256 MiB in it.
+/// A cluster with a pool `rbd` that contains a 256 MiB image `img`.
 fn cluster() -> Result<Server, String> {
     let server = Server::start_large("ceph", &[("AUTH", "cephx")])?;
-    // The engines need the libraries; a run without an image tests for them.
+    // The engines need the libraries; a run without an image shows whether they are installed.
     let finished = launch(&server, "--ioengine=rbd --rw=read").run();
     match finished.stderr.contains("is not installed") {
         true => Err(finished.stderr.trim().to_owned()),
@@ -76,7 +76,7 @@ fn data_of_objects_and_images_is_verified_and_lies_there() {
         for engine in
             ["--ioengine=rados", "--ioengine=rbd --rbdname=img", "--ioengine=rbd --rbdname=img --rbd_cache=0"]
         {
-            // Clones and files share an image, and would find each other's blocks.
+            // Clones and files share an image, so they find each other's blocks.
             let words = match engine.contains("rbd") {
                 true => words
                     .replace("--nrfiles=3", "")
@@ -96,7 +96,7 @@ fn data_of_objects_and_images_is_verified_and_lies_there() {
         |block: &[u8]| block.iter().zip(pattern.iter().cycle()).all(|(found, wanted)| found == wanted);
     assert!(found.chunks(64 << 10).all(is_pattern));
 
-    // The content of an image is its tool's export, flushed at the end.
+    // The content of an image is exported by its own tool after a flush at the end.
     run(&server, "--ioengine=rbd --rbdname=img --rw=write --bs=64k --size=1m --buffer_pattern=0xfa7403");
     let found = tool(&server, "rbd export --no-progress img -");
     assert_eq!(found.len() as u64, 256 * MIB);
@@ -125,7 +125,7 @@ fn objects_are_made_as_files_are() {
     assert!(
         first.len() as u64 == MIB / 2 && first.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0))
     );
-    // Without a size they are read as they are.
+    // Without a size, images are read as they are.
     let job = run(&server, "--ioengine=rados --rw=read --bs=4k --filename=a.0.1");
     assert_eq!(json::integer(&job, "read/io_bytes"), MIB / 2);
     // Trims leave zeroes.

@@ -86,7 +86,7 @@ fn bench_fio_runs_on_a_server() {
     let directory = scratch();
     let target = Target::new("served");
     file_of(directory.path(), &target.0, MIB);
-    // It looks for servers only at their default port.
+    // It looks for servers only on their default port.
     let server = Launch::fathom(directory.path()).words("--server=127.0.0.1,8765").start();
     wait_until("a server listens on the port", || std::net::TcpStream::connect("127.0.0.1:8765").is_ok());
     // A server reports an occupied port with a short delay.

@@ -14,7 +14,7 @@ fn a_job_burns_its_share_of_a_processor() {
         let finished = launch.run().expect_clean();
         let document = json::document(&finished.stdout);
         let job = &document["jobs"][0];
-        // A busy machine gives less, never more.
+        // A busy machine gives less processor time, never more.
         let used = job["usr_cpu"].as_f64().expect("a percentage");
         assert!(used > 1.0 && used < f64::from(load) + 10.0, "{mode}: {used}");
         // Every burst lasts at least as long as requested, so their number is bounded.

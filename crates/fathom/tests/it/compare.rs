@@ -51,14 +51,14 @@ fn a_real_difference_is_told_from_none() {
     let warnings = document["warnings"].to_string();
     assert!(warnings.contains("rate_iops (500,500 in A, 2000,500 in B)"), "{warnings}");
 
-    // Identical results on both sides are no difference.
+    // Identical results on both sides make no difference.
     let same = compare(directory.path(), "before before --format=json").expect_clean().stdout;
     let same: Value = serde_json::from_str(&same).expect("JSON");
     // The machine that runs the tests may have other load.
     let warnings = same["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
     assert_eq!(warnings.filter(|warning| !warning.contains("reflect a busy machine")).count(), 0, "{same}");
     for entry in same["comparisons"].as_array().expect("comparisons") {
-        // Three runs of 500 I/Os, whose latencies of nanoseconds are those of a busy machine.
+        // Three runs of 500 I/Os, whose nanosecond latencies vary with the load of the machine.
         let expected: &[&str] = match entry["figure"].as_str() {
             Some("p99.9") => &["too few I/Os"],
             _ => &["not distinguishable", "too much scatter"],
@@ -70,7 +70,7 @@ fn a_real_difference_is_told_from_none() {
     assert!(answer.contains("faster than A in ") && answer.contains("job, read (bandwidth +"), "{answer}");
 }
 
-/// A comparison does not say more than the results can show.
+/// A comparison claims no more than the results can show.
 #[test]
 fn few_ios_and_unlike_numbers_get_no_verdict() {
     fathom_only!();
@@ -150,7 +150,7 @@ fn a_limit_decides_the_exit_status() {
         let after = told("job, read: ", unit) * bytes;
         assert!((1.5e6..2.6e6).contains(&after), "{output}");
     }
-    // The largest latency of a single run has no interval, so a change of it is not tested.
+    // The maximum latency of a single run has no interval, so a change of it is not tested.
     let (found, output) = code("before/0.json after/0.json", &["read.max > -100%"]);
     assert_eq!(found, 0, "{output}");
     assert!(output.contains("undecided read.max > -100%"), "{output}");
@@ -290,7 +290,7 @@ fn reads_from_memory_are_told() {
         warnings.contains("cached.json: only 0") && warnings.contains("one side used the page cache"),
         "{warnings}"
     );
-    // Whatever else the machine did.
+    // Regardless of other load on the machine.
     assert!(!warnings.contains("direct.json: only"), "{warnings}");
 }
 

@@ -1,5 +1,5 @@
-//! Crash consistency: the promises in a job's ledger, compared with the content after the job was killed, or after a power
-//! cut at any flush of a real file system's disk.
+//! Crash consistency: compares the promises in a job's ledger with the content after the job was killed, or
+//! after a power cut at any flush of the disk below a real file system.
 
 use crate::recording_disk::{Event, Image, RecordingDisk};
 use crate::support::devices::{LoopDevice, Mounted};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Exit code of a check without a promise.
+/// Exit code of a check that found no promise.
 const NOTHING_PROMISED: i32 = 3;
 
 /// `fathom ledger check` with these arguments; the exit code and the JSON.
@@ -150,7 +150,7 @@ fn a_job_without_promises_proves_nothing() {
     let told = Launch::fathom(mounted.path()).words(&words).run();
     assert_eq!(told.code(), NOTHING_PROMISED);
     assert!(told.stdout.contains("Nothing was promised") && !told.stdout.contains("kept"), "{}", told.stdout);
-    // Before the first write there was no promise.
+    // Before the first write, nothing was promised.
     let words = format!("--until=1 {}", ledgers.path().join("synced").display());
     assert_eq!(check(&words).0, NOTHING_PROMISED);
 }
@@ -211,7 +211,7 @@ struct Recorded {
     events: Vec<Event>,
     /// Index of the job's first event.
     first: usize,
-    /// When it ended.
+    /// Index of the job's last event.
     ended_ns: u64,
 }
 
@@ -223,7 +223,7 @@ impl Recorded {
         let ledger = ledgers.path().join("ledger");
         let mount = Mount::new(&disk.disk(), "rw", make)?;
         tool("sync").expect("sync(1) can be run");
-        // From here on there is a mountable file system.
+        // Index from which on the file system can be mounted.
         let first = disk.events().len();
         let file = mount.path().join("data");
         Launch::fathom(mount.path())
@@ -280,7 +280,7 @@ impl Recorded {
         broken
     }
 
-    /// Cuts the power at every flush, with none or some of the writes after it: nothing promised is lost.
+    /// Cuts the power at every flush, with none or some of the later writes: nothing promised is lost.
     fn expect_honest(&self, every_nth_variant: usize) {
         let boundaries = self.boundaries();
         assert!(boundaries.len() > 20, "{} flushes", boundaries.len());
@@ -303,7 +303,7 @@ impl Recorded {
         }
     }
 
-    /// A disk that falsely reports flushes: it holds the state of half of its flushes earlier.
+    /// A disk that lies about flushes: its content is that of half its flushes earlier.
     fn expect_lies_found(&self) {
         let mut boundaries = self.boundaries();
         // The last flushes belong to the unmount.

@@ -1,5 +1,6 @@
-//! Storage that damages data on purpose, under every engine that works on files, buffered, direct and mapped, on a device and on file
-//! systems: whatever is done to a block is found, in the run that wrote it and in a later one, and sound storage raises no alarm.
+//! Storage that damages data on purpose, under every engine that works on files, buffered, direct and mapped,
+//! on a device and on file systems. Any damage to a block is found, in the writing run and in a later one, and
+//! sound storage raises no alarm.
 
 use crate::damaging_fs::{Caching, Damage, DamagingFs};
 use crate::support::devices::LoopDevice;
@@ -13,7 +14,7 @@ const BLOCK: usize = 4096;
 /// The damaged block.
 const VICTIM: usize = 37;
 
-/// Kinds of damage to a write. `Drop` also stands for a stale block: an earlier run has written the same.
+/// Kinds of damage to a write. `Drop` also covers stale blocks, because an earlier run has written the same blocks.
 const DAMAGES: [Damage; 8] = [
     Damage::None,
     Damage::Flip,
@@ -30,7 +31,7 @@ const DAMAGES: [Damage; 8] = [
 enum When {
     /// In the run that writes it.
     InTheRun,
-    /// The same, a few writes after each block.
+    /// In the run that writes it, a few writes after each block.
     Backlog,
     /// In a separate run.
     Later,
@@ -63,8 +64,8 @@ fn found(
     (damage, when): (Damage, When),
 ) -> bool {
     fs.set(Damage::None);
-    // Two runs write the same bytes except for the time: the old block left by a torn write must differ from
-    // the new one.
+    // Two runs write the same bytes except for the time, so that the old block left by a torn write differs
+    // from the new one.
     fs.wipe();
     let run = |more: &str| {
         let words =

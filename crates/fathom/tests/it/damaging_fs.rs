@@ -29,7 +29,7 @@ pub(crate) enum Damage {
     Flip,
     /// The write is acknowledged but dropped.
     Drop,
-    /// It is written elsewhere.
+    /// The data is written elsewhere.
     Misdirect,
     /// Only its first sectors are written.
     Tear,
@@ -44,7 +44,7 @@ pub(crate) enum Damage {
 /// How the kernel uses its page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caching {
-    /// Not at all: every request arrives here unchanged.
+    /// No caching: every request arrives here unchanged.
     Off,
     /// Write-through: reads may be cached.
     Through,
@@ -141,7 +141,7 @@ impl State {
         Ok(())
     }
 
-    /// The victim was written; `before` is its previous content.
+    /// Called when the victim was written; `before` is its previous content.
     fn damage_victim(&mut self, before: &[u8]) {
         let victim = self.victim.clone();
         let written = self.data[victim.clone()].to_vec();
@@ -205,7 +205,7 @@ impl Device {
 impl Filesystem for Device {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
         if locked(&self.0).caching == Caching::Back {
-            // A kernel without it writes through, which is another row of the same table.
+            // A kernel without this feature writes through, which is another row of the table.
             let _ = config.add_capabilities(InitFlags::FUSE_WRITEBACK_CACHE);
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Clones that are threads of one process write into their own files and no others, whatever threads the engine or a library
-//! its own has.
+//! Clones that are threads of one process write only to their own files, whatever threads the engine or a
+//! library has.
 
 use crate::support::program::Launch;
 use crate::support::{MIB, scratch};
@@ -10,7 +10,7 @@ use std::time::Duration;
 const ENGINES: [&str; 9] =
     ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio"];
 const CLONES: u8 = 4;
-/// Enough that the descriptors of some clones are above 1,024.
+/// Enough clones for the descriptors of some to exceed 1,024.
 const FILES: u32 = 300;
 const BLOCK: usize = 4096;
 
@@ -54,7 +54,7 @@ fn run(job: &str, more: &str, files: u32) {
 fn every_engine_keeps_to_the_files_of_its_clone() {
     for engine in ENGINES {
         for mode in ["inline", "offload"] {
-            // A ring belongs to the thread that made it, so io_uring refuses to be offloaded.
+            // A ring belongs to the thread that created it, so io_uring cannot be offloaded.
             if (engine, mode) != ("io_uring", "offload") {
                 let job = format!("ioengine={engine}\niodepth=4\nio_submit_mode={mode}");
                 run(&job, "--output-format=terse", 16);
@@ -98,7 +98,7 @@ fn a_clone_that_ends_leaves_the_others_their_files() {
 fn reopened_files() {
     for engine in ENGINES {
         for more in ["openfiles=1\nfile_service_type=random:1", "unlink_each_loop=1\nloops=2"] {
-            // A mapping keeps a removed file alive, so mmap refuses to renew its files.
+            // A mapping keeps a removed file alive, so mmap refuses to recreate its files.
             if engine == "mmap" && more.starts_with("unlink") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! `ioengine=e4defrag`: extents are swapped, data stays, and nothing but the donor is lost.
+//! `ioengine=e4defrag`: extents are swapped, data stays, and only the donor's content is lost.
 
 use crate::shipped_examples;
 use crate::support::devices::{self, Mounted};
@@ -113,9 +113,10 @@ fn other_file_systems_are_refused() {
 #[test]
 fn the_examples_of_fio_run() {
     let mounted = require!(Mounted::new("ext4", 256 * MIB));
-    // Jobs that write to one file check each other's data and hold each other's pages, and fio runs a job without an end. A page may
-    // also be held by the kernel, which writes out what laid the files out, so every job of this engine has to expect it. And where
-    // direct writes find that the page cache still has their blocks in use, the kernel says EIO to the syncs of all who write there.
+    // Jobs that write to one file check each other's data and hold each other's pages, and fio runs a job
+    // without an end. The kernel may hold a page as well, to write back what the layout wrote, so every job of
+    // this engine has to expect that. And if direct writes find their blocks still in use in the page cache,
+    // the kernel reports EIO to the syncs of all writers.
     let busy = "ioengine=e4defrag\nignore_error=,EBUSY";
     let beside = "ioengine=libaio\nignore_error=,EIO";
     let words: [(&str, &[(&str, &str)]); 2] = [

@@ -61,7 +61,7 @@ fn vsync_gathers_neighbours() {
     let trace = require!(trace("readv,read", words));
     let calls = trace.on("readv", "/data").count();
     assert!((2..=16).contains(&calls), "{calls} calls of readv");
-    // The installed release counts fewer bytes than it reads here.
+    // The installed release reads more bytes here than it counts.
     fathom_only!();
     expect_ios(&json::document(&trace.finished.stdout), &["read"], 16, 4096);
 }
@@ -157,7 +157,7 @@ fn syncs_are_issued_and_counted() {
     let document = json::document(&trace.finished.stdout);
     let counted = json::integer(json::job(&document, "job"), "sync/total_ios");
     assert_eq!(trace.on("fsync", "/data").count() as u64, counted);
-    // After the last write there is nothing left to wait for, so that sync may be missing.
+    // After the last write there may be nothing left to wait for, so that sync may be missing.
     assert!((3..=4).contains(&counted), "{counted} syncs for 16 writes");
 
     let words = "--name=job --filename=data --rw=write --bs=4k --size=64k --overwrite=1 --fdatasync=1";
@@ -182,7 +182,7 @@ fn random_offsets_are_a_permutation() {
 /// The sequence that verification depends on is fio's.
 #[test]
 fn random_offsets_of_a_verifying_job() {
-    // Releases differ in their seeding.
+    // Releases differ in how they seed their generators.
     fathom_only!();
     built!("--name=job --ioengine=null --size=4k --rw=randwrite --verify=crc32c");
     let words = "--name=job --filename=data --rw=randwrite --bs=4k --size=64k --overwrite=1 --verify=crc32c --do_verify=0";

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Writes a new file named `data` and reads it back.
 #[track_caller]
 fn written(directory: &Path, words: &str) -> Vec<u8> {
-    // There may be none yet.
+    // The file may not exist yet.
     let _ = std::fs::remove_file(directory.join("data"));
     let words = format!("--name=a --filename=data --rw=write --bs=4k --fallocate=none {words}");
     Launch::fathom(directory).words(&words).run().expect_clean();
@@ -96,7 +96,7 @@ fn clones_share_a_working_set() {
         sets[0].intersection(&sets[1]).count()
     };
     assert_eq!(unique_of_both(0), 0);
-    // Each contributes half of its 102 pages, and nine in ten writes use those.
+    // Each clone contributes half of its 102 pages, and nine in ten writes use those.
     assert!((95..=102).contains(&unique_of_both(1)), "{}", unique_of_both(1));
 }
 
@@ -154,7 +154,7 @@ fn files_laid_out_together_have_no_block_in_common() {
     assert_eq!(blocks.len(), 150);
 }
 
-/// Reads use the same buffers, which then hold the data read.
+/// Reads use the same buffers, which then contain the data read.
 #[test]
 fn what_was_read_is_not_written_back() {
     let words = "--name=a --filename=data --rw=randrw --bs=4k --size=256k --write_iolog=trace";

@@ -50,7 +50,7 @@ fn libaio_reaps_without_a_call() {
     let words = "--ioengine=libaio --iodepth=4 --iodepth_batch_complete_min=0";
     let with = require!(trace("io_getevents", &format!("{words} --userspace_reap=1"))).count("io_getevents");
     let without = require!(trace("io_getevents", words)).count("io_getevents");
-    // The drain at the end may enter the kernel.
+    // Draining at the end may enter the kernel.
     assert!(with <= 1 && without >= 2, "{with} and {without}");
 }
 

@@ -1,4 +1,4 @@
-//! Content of files and devices after a run.
+//! Checks the content of files and devices after a run.
 
 use crate::support::compare::expect_ios;
 use crate::support::devices::{LoopDevice, Mounted};
@@ -155,7 +155,7 @@ fn patterns_are_written_as_given() {
     assert!(data.chunks(4).all(|word| word == [0xde, 0xad, 0xbe, 0xef]), "{:x?}", &data[..16]);
 }
 
-/// Every block of a random job has unique content, so a missing or duplicate write shows in the file.
+/// Every block of a random job has unique content, so that missing or duplicate writes show in the file.
 #[test]
 fn random_writes_cover_every_block_once() {
     let directory = scratch();
@@ -171,7 +171,7 @@ fn random_writes_cover_every_block_once() {
     assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
 }
 
-/// A redundant setting must not disable the map: a disk would be preconditioned only in part.
+/// A redundant setting must not disable the map: only part of a disk would be preconditioned.
 #[test]
 fn an_alignment_of_the_block_size_covers_every_block() {
     for (words, blocks) in [("--bs=4k --ba=4k", 256), ("--bs=4k,8k --ba=4k,8k", 128)] {

@@ -1,4 +1,4 @@
-//! What delays I/O, and which files are open or locked meanwhile.
+//! Conditions that delay I/O, and which files are open or locked meanwhile.
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
@@ -28,7 +28,7 @@ fn jobs_of_a_flow_keep_the_proportion_of_their_weights() {
     let words = "--ioengine=null --size=1G --bs=4k --rw=randread --runtime=1 --time_based --flow_id=3 --flow_sleep=50 \
                  --log_unix_epoch=1 --write_iops_log=log --name=one --flow=1 --rate_iops=500 --name=four --flow=4";
     run(directory.path(), words);
-    // The last job has no other to wait for, so only the time of both counts.
+    // The last job has no other to wait for, so only the time of both together counts.
     let [one, four] = [1, 2].map(|number| ends_of_ios(directory.path(), number));
     let ended = one.last().min(four.last()).copied().expect("both did something");
     let until = |ios: &[u64], moment: u64| ios.iter().filter(|&&end| end <= moment).count();
@@ -50,7 +50,7 @@ fn cycles_between_ios_are_processor_time() {
     let job = &document["jobs"][0];
     // 1024 times a million cycles take at least a tenth of a second on any processor (below 10 GHz).
     assert!(json::integer(job, "job_runtime") > 100, "{job}");
-    // Others may have used some of it; without them, 1024 I/Os of this engine take a few ms.
+    // Other programs may have used some of it; without them, 1024 I/Os of this engine take a few ms.
     let share = job["usr_cpu"].as_f64().expect("a percentage") / 100.0;
     let used_ms = share * json::integer(job, "job_runtime") as f64;
     assert!(used_ms > 50.0, "{used_ms} ms: {job}");
@@ -109,7 +109,7 @@ fn expect_no_overlap(ios: &[Logged]) {
     }
 }
 
-/// More may be in flight than there are blocks, and a later run checks which write of a block was last.
+/// More I/Os may be in flight than there are blocks, and a later run checks which write of a block was the last.
 #[test]
 fn passes_that_are_not_read_back_do_not_meet() {
     fathom_only!();
@@ -146,8 +146,8 @@ fn a_pause_begins_when_nothing_is_in_flight() {
             ios[issued].issued_ns >= ended.unwrap_or_default() + PAUSE_NS
         };
         let pauses: Vec<usize> = (1..ios.len()).filter(|&issued| is_after_a_pause(issued)).collect();
-        // At the 8th and the 12th, unless a busy machine completes several together. If a pause begins with
-        // I/O in flight, none is long enough.
+        // Pauses begin at the 8th and the 12th completion, unless a busy machine completes several together. If
+        // a pause began with I/O in flight, none would be long enough.
         let is_first = pauses.first().is_some_and(|first| (4..=7).contains(first));
         assert!(is_first && pauses.len() <= 2, "{engine}: {pauses:?} in {ios:?}");
     }

@@ -1,4 +1,4 @@
-//! Changes that a job makes around it: commands, users, memory.
+//! Changes that a job makes to its environment: commands, users, memory.
 
 use crate::support::program::{self, Launch, Running};
 use crate::support::{PATIENCE, processes, scratch, skip, wait_until};
@@ -70,7 +70,7 @@ fn commands_run_before_and_after_a_job() {
         "{}",
         finished.stdout
     );
-    // cat at the end fails nothing: its input is empty. ls found no file yet.
+    // The final cat does not fail, because its input is empty. ls has not found a file yet.
     let before = std::fs::read_to_string(directory.path().join("a.prerun.txt")).expect("saved");
     assert!(before.starts_with("before\n") && before.contains("No such file"), "{before}");
     assert_eq!(std::fs::read_to_string(directory.path().join("a.postrun.txt")).expect("saved"), "16384\n");
@@ -116,7 +116,7 @@ fn a_command_that_hangs_ends_with_the_run() {
     wait_until("the end of the command", || !processes::runs(sleep));
 }
 
-/// As scripts find them with pgrep and pidstat: processes and threads are named after the program's name.
+/// As scripts find them with pgrep and pidstat: processes and threads have the program's name.
 #[test]
 fn workers_are_called_as_the_program_is() {
     for name in ["fio", "fathom"] {
@@ -353,7 +353,7 @@ fn control_groups_of_version_2_are_used_where_there_is_no_other() {
     require!(skip::tool("unshare"));
     let directory = scratch();
     let group = format!("fathom-test-2-{}", std::process::id());
-    // In a separate cgroup namespace the command does not see version 1.
+    // In a separate cgroup namespace, the command does not see version 1.
     let script = format!(
         "grep ' cgroup ' /proc/self/mounts | cut -d' ' -f2 | xargs -r umount -l && exec {} --name=a --ioengine=null \
          --size=1g --rw=read --time_based --runtime=60 --cgroup={group}",

@@ -1,4 +1,4 @@
-//! Devices and files in use are read, and not written to.
+//! Devices and files in use may be read, but not written to.
 
 use crate::support::devices::{LoopDevice, MountPoint, run};
 use crate::support::program::Launch;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// Writes, trims and mixed jobs end before the first byte, with this reason; reads do not.
+/// Writes, trims and mixed jobs end before the first byte with this error; reads do not.
 #[track_caller]
 fn expect_refused(target: &str, reason: &str) {
     let directory = scratch();
@@ -54,7 +54,7 @@ fn all_devices_of_a_btrfs_are_protected() {
     let two = require!(LoopDevice::with_holes(images.path(), 128 * MIB));
     require!(run("mkfs.btrfs", &["-q", "-d", "single", "-m", "raid1", one.text(), two.text()]));
     let mount = require!(MountPoint::new(&["-t", "btrfs", one.text()]));
-    // What the mount has started is written now, and not while the devices are compared.
+    // Writeback started by the mount happens now, not while the devices are compared.
     require!(run("sync", &["-f", text(mount.path())]));
     let place = format!("mounted at {} (btrfs)", text(mount.path()));
     expect_refused(one.text(), &format!("it is {place}"));
@@ -77,7 +77,7 @@ fn what_lies_below_a_mounted_loop_device_is_protected() {
     require!(run("mkfs.ext4", &["-q", inner.text()]));
     expect_written(outer.text());
     expect_written(text(&image));
-    // The file system must leave its device alone while idle: deferred work is done now.
+    // The file system must leave its device alone while idle, so deferred work is done now.
     require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", inner.text()]));
     let mount = require!(MountPoint::new(&["-t", "ext4", inner.text()]));
     require!(run("sync", &["-f", text(mount.path())]));
@@ -233,7 +233,7 @@ fn run_that_waits(directory: &Path, words: &str) -> crate::support::program::Run
     running
 }
 
-/// Whether a process has a path open for writing, as a job has and the checks before it have not.
+/// True if a process has a path open for writing, as a job does but earlier checks do not.
 fn opens_for_writing(pid: u32, path: &Path) -> bool {
     let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     opened.into_iter().any(|link| {
@@ -243,7 +243,7 @@ fn opens_for_writing(pid: u32, path: &Path) -> bool {
     })
 }
 
-/// Waits for the test: it signals that it waits, and continues shortly after it is released.
+/// Waits for the test: signals that it is waiting, and continues shortly after being released.
 const WAIT: &str = "touch waiting; until [ -e go ]; do sleep 0.05; done; sleep 0.5";
 
 #[test]
@@ -256,9 +256,9 @@ fn a_device_that_is_mounted_during_the_run_is_protected() {
     let writes = format!("--filename={} --rw=write --bs=64k --size=1m", device.text());
     let other = "--name=first --ioengine=null --size=4k --rw=read";
     for jobs in [
-        // The check before the run was in time only for the first stage.
+        // The check before the run covers only the first stage.
         format!("{other} --exec_postrun=WAIT --name=w --stonewall {writes}"),
-        // Its own check is over when another job of its stage is not ready.
+        // A job's own check is outdated if another job of its stage is not ready.
         format!(
             "--name=w {writes} --name=first --filename=none --ioengine=null --size=4k --rw=read --exec_prerun=WAIT"
         ),
@@ -283,8 +283,7 @@ fn a_device_that_is_mounted_during_the_run_is_protected() {
     expect_written(device.text());
 }
 
-/// Names of a loop device's backing file: another name, a hidden one, and the one on the other side of an
-/// overlay.
+/// Names of a loop device's backing file: another name, a hidden one, and one on the other side of an overlay.
 #[test]
 fn the_file_of_a_loop_device_is_protected_under_any_name() {
     if let Err(reason) = skip::root().and_then(|()| skip::tool("mkfs.ext4")) {
@@ -326,7 +325,7 @@ fn the_file_of_a_loop_device_is_protected_under_any_name() {
     }
 }
 
-/// The kernel does not know it while no volume is active.
+/// The kernel does not know the volume group while no volume is active.
 #[test]
 fn a_device_of_an_inactive_volume_group_is_protected() {
     let device = require!(LoopDevice::new(4 * MIB));

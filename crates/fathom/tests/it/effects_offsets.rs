@@ -1,4 +1,4 @@
-//! Positions and content of I/O: the options that choose offsets, lengths, directions, files and content.
+//! Positions and content of I/O: options that choose offsets, lengths, directions, files and content.
 
 use crate::support::program::Launch;
 use crate::support::recorded::{self, Recorded};
@@ -79,7 +79,7 @@ fn few_blocks_are_popular() {
     assert!((0.75..0.95).contains(&pareto), "{pareto}");
 }
 
-/// They depend on the file name.
+/// The offsets depend on the file name.
 #[test]
 fn popular_offsets_are_the_published_ones() {
     let cases = [
@@ -181,7 +181,7 @@ fn the_share_of_writes() {
         let ios = recorded::of_null(&format!("--rw=rw --rwmixwrite={share} --size=256k"));
         assert!(ios.iter().all(|io| io.direction == u64::from(share == 100)), "{share}");
     }
-    // The same mix given by the other direction.
+    // The same mix, specified by the other direction.
     let of = |words: &str| {
         mixed(&recorded::of_null(&format!("--rw=randrw --size=1M --random_generator=tausworthe {words}")))
     };

@@ -76,7 +76,7 @@ fn a_start_delay_shows_in_the_starts() {
     let before = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64;
     let (document, _) = run("--name=a --size=64k --name=b --size=64k --startdelay=1");
     let start = |name| json::integer(json::job(&document, name), "job_start");
-    // The first may be late on a busy machine, the other cannot be early.
+    // On a busy machine the first job may be late; the other cannot be early.
     assert!(start("a") >= before && start("b") >= before + 1_000, "{before}: {document}");
     assert!(start_gap(&document, "a", "b") > 0, "{document}");
 }
@@ -125,7 +125,7 @@ fn a_ramp_is_not_recorded() {
         run("--name=job --size=1G --rate_iops=200 --time_based --runtime=1 --ramp_time=1");
     assert!(elapsed >= Duration::from_secs(2), "{elapsed:?}");
     let ios = json::integer(json::job(&document, "job"), "read/total_ios");
-    // 400 with the ramp; on a busy machine some of these may fall into it, or be left undone at the end.
+    // 400 including the ramp; on a busy machine some may fall into the ramp, or be left undone at the end.
     assert!((100..=300).contains(&ios), "{ios} I/Os in the second after the ramp");
 }
 

@@ -43,7 +43,7 @@ fn issued_blocks_lead_to_pauses() {
     }
 }
 
-/// Issued I/O counts immediately, completed I/O only on completion: a queue can be filled before the first
+/// Issued I/O counts immediately, completed I/O only on completion, so a queue can be filled before the first
 /// pause.
 #[test]
 fn pauses_follow_issues_or_completions() {
@@ -91,8 +91,8 @@ fn samples_are_as_long_as_asked_for() {
     let words = "--size=1G --rate_iops=1000 --time_based --runtime=3 --bwavgtime=20 --iopsavgtime=50";
     let samples = |document: &Value, key: &str| json::integer(&document["jobs"][0]["read"], key);
     let document = run(words);
-    // None is shorter than requested; a busy machine makes some longer. Without the options there are two per
-    // second.
+    // No interval is shorter than requested; a busy machine makes some longer. Without the options there are
+    // two per second.
     let runtime = samples(&document, "runtime");
     assert!((runtime / 500 + 1..=runtime / 20).contains(&samples(&document, "bw_samples")), "{document}");
     assert!((runtime / 500 + 1..=runtime / 50).contains(&samples(&document, "iops_samples")), "{document}");

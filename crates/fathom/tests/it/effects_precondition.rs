@@ -26,7 +26,7 @@ fn blocks(words: &str) -> Vec<u64> {
 #[test]
 fn a_pass_writes_all_blocks_and_leaves_old_regions_the_emptiest() {
     let order = blocks("--size=40m --spr_num_regions=10 --spr_op=0.25");
-    // 10240 blocks plus a quarter.
+    // 10240 blocks plus a quarter of that.
     assert_eq!(order.len(), 12_800);
     let shares = valid_shares(&order, 10);
     // u = exp(-1.25 (1 - u)) gives 0.629; the oldest region is slightly younger than that on average.

@@ -1,5 +1,5 @@
-//! Rates and run times, for every engine, all at the same time. A rate follows a schedule, and delays are made up for; so it
-//! is met on a busy machine too.
+//! Rates and run times of every engine, all in one run. A rate follows a schedule and makes up for delays, so
+//! it is met on a busy machine as well.
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;

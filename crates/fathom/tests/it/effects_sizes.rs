@@ -1,5 +1,5 @@
-//! Which part of which file a job works on, the resulting length of its files, and where a pass over them ends. The figures
-//! are fio's for the same command line.
+//! Which part of which file a job uses, the resulting length of its files, and where a pass over them ends. The
+//! figures are fio's for the same command line.
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::Launch;
@@ -7,7 +7,7 @@ use crate::support::recorded::{self, Recorded};
 use crate::support::{KIB, MIB, file_of, json, scratch};
 use std::path::Path;
 
-/// Extent of a run: bytes moved, the first byte, and the byte after the last, all in KiB.
+/// Extent of a run: bytes moved, first byte, and end, all in KiB.
 fn extent(ios: &[Recorded]) -> (u64, u64, u64) {
     let moved: u64 = ios.iter().map(|io| io.length).sum();
     let first = ios.iter().map(|io| io.offset).min().unwrap_or(0);
@@ -149,7 +149,7 @@ fn shares_of_offsets_are_rounded_up() {
         ("--bs=4k --offset=10% --offset_align=64k", 128 * KIB),
         ("--bs=4k --offset=10% --offset_align=512", 104_960),
         ("--bs=4k --offset=25%", 256 * KIB),
-        // Bytes are used without rounding.
+        // Byte values are used without rounding.
         ("--bs=4k --offset=5000", 5000),
         ("--bs=4k --offset=5000 --offset_align=64k", 5000),
     ];
@@ -159,7 +159,7 @@ fn shares_of_offsets_are_rounded_up() {
         let words = format!("--name=a --filename=f --rw=read --size=16k {words}");
         assert_eq!(recorded::of(directory.path(), &words)[0].offset, first, "{words}");
     }
-    // One step is rounded, then multiplied.
+    // A single step is rounded, then multiplied.
     let directory = scratch();
     file_of(directory.path(), "f", MIB);
     let words = "--name=a --filename=f --rw=read --bs=4k --size=16k --offset_increment=10% --numjobs=3 --write_lat_log=log --log_offset=1";
@@ -198,7 +198,7 @@ fn a_file_that_may_not_be_created_is_not_extended_either() {
             "{words}: the file is as it was"
         );
     }
-    // Valid options take effect, and so do the job's own.
+    // Valid options take effect, including the job's own.
     for (words, afterwards) in
         [("--rw=write --size=64k", 64), ("--rw=write --size=8k --file_append=1", 72), ("--rw=read", 64)]
     {
@@ -207,7 +207,7 @@ fn a_file_that_may_not_be_created_is_not_extended_either() {
     }
 }
 
-/// As in fio 3.41: no more than a size, and as far as the space allows without one. Files to be read are
+/// As in fio 3.41: with a size no more than that, without one as far as the space allows. Files to be read are
 /// filled first.
 #[test]
 fn a_device_is_filled_as_far_as_a_size() {
@@ -256,7 +256,7 @@ fn names_of_files_add_up() {
     let files = |names: [&str; 3]| names.map(|name| length(directory.path(), name));
     run("--name=a --rw=write --bs=4k --size=32k --filename=f --filename=g --filename=f");
     assert_eq!(files(["f", "g", "h"]), [Some(16), Some(16), None]);
-    // One for all jobs, and its own.
+    // One option for all jobs, and the job's own.
     run(
         "--filename=h --name=a --rw=write --bs=4k --size=64k --filename=i --name=b --rw=read --bs=4k --size=32k",
     );
@@ -309,7 +309,7 @@ fn sequential_jobs_with_holes_end_with_the_file() {
         ("--rw=read:4k --bs=8k --size=64k --io_size=60k", rounds("r", (5, 3.0), 1, 3)),
         ("--rw=write:8k --filesize=128k --size=64k --io_size=80k", rounds("w", (11, 3.0), 1, 9)),
         ("--rw=read:4k --bs=8k --filesize=256k --size=128k --loops=2", rounds("r", (21, 3.0), 1, 11)),
-        // In a part of a file no hole leads back to the start.
+        // In a part of a file, no hole leads back to the start.
         ("--rw=read:8k --size=60k --offset=4k", "r1 r4 r7 r10 r13".to_owned()),
         ("--rw=read:8k --size=60k --offset=4k --loops=2", "r1 r4 r7 r10 r13 r1 r4 r7 r10 r13".to_owned()),
         // Backwards.
@@ -335,7 +335,7 @@ fn holes_in_several_files_end_with_all_of_them() {
     assert_eq!(extent(&ios), (176, 0, 128));
 }
 
-/// The data after the part also counts.
+/// Data after the part counts as well.
 #[test]
 fn holes_in_a_part_of_a_longer_file() {
     assert_eq!(on_file(Some(256), "--rw=write:8k --size=60k"), ((20, 0, 52), Some(256)));
@@ -358,7 +358,7 @@ fn every_file_has_its_turn() {
     }
 }
 
-/// With a file longer than `size`, a later pass or a larger `io_size` continues after `size`.
+/// If a file is longer than `size`, a later pass or a larger `io_size` continues after `size`.
 #[test]
 fn sequential_jobs_go_on_behind_size() {
     let rows = [

@@ -1,4 +1,4 @@
-//! Effects of a job on its files and its host besides I/O, and consequences of errors.
+//! Effects of a job on its files and its host other than I/O, and consequences of errors.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::trace::Trace;
@@ -20,7 +20,7 @@ fn files_are_synced_when_asked_for() {
         // One file is open at a time; three are closed during the run.
         ("--rw=write --nrfiles=4 --openfiles=1 --fsync_on_close=1", "fsync", 4),
         ("--rw=write --nrfiles=4", "fsync", 0),
-        // The range after the last write is left to the syncs at the end.
+        // The range after the last write is left to the final syncs.
         ("--rw=write --sync_file_range=write:4", "sync_file_range", 3),
     ] {
         let trace = require!(trace(call, words));
@@ -75,7 +75,7 @@ fn the_last_of_buffered_and_direct_counts() {
 #[test]
 fn priorities_carry_their_hint() {
     let trace = require!(trace("ioprio_set", "--rw=write --prioclass=2 --prio=1 --priohint=3"));
-    // The hint is above the three bits of the level: 3 * 8 + 1.
+    // The hint follows the three bits of the level: 3 * 8 + 1.
     assert!(trace.calls.iter().any(|call| call.contains("25")), "{:?}", trace.calls);
 }
 

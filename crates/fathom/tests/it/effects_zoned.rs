@@ -381,7 +381,7 @@ fn order_in_large_zones(unit: u64, words: &str) -> (String, u64, Finished) {
     (shown.join(" "), resets, finished)
 }
 
-/// Data that will be read back is not reset: writes go to free zones. The orders are fio's.
+/// Zones with data that will be read back are not reset: writes go to free zones. The orders are fio's.
 #[test]
 fn jobs_that_verify_fill_all_zones() {
     for (words, writes, reads, resets) in [
@@ -473,7 +473,7 @@ fn clones_share_a_zone() {
             assert_eq!(json::integer(job, "write/io_bytes"), 2 << 20, "{more}");
         }
     }
-    // The threshold refers to written bytes, and all must write the same.
+    // The threshold refers to written bytes, and all jobs must write the same range.
     let threshold = "--zone_reset_threshold=.5 --zone_reset_frequency=1 --bs=256k --size=1m --loops=2";
     let reader =
         "--name=reader --filename=f --ioengine=psync --zonemode=zbd --zonesize=1m --offset=1m --rw=read";

@@ -1,4 +1,4 @@
-//! Zones: which parts of a file are worked on, and for how long.
+//! Zones: which parts of a file are used, and for how long.
 
 use crate::support::program::{self, Launch};
 use crate::support::{KIB, scratch};

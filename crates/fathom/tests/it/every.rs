@@ -26,7 +26,7 @@ fn runs_follow_each_other_until_a_signal_between_them() {
         .map(|line| line.split(',').next().and_then(|cell| cell.parse().ok()).expect("a time"))
         .collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "one heading, one row per run: {lines:?}");
-    // The signal may have interrupted a run, whose exit status it is then.
+    // If the signal interrupted a run, the exit status is that of the run.
     assert!([0, 128].contains(&finished.code()), "{}", finished.stderr);
 }
 

@@ -1,4 +1,4 @@
-//! `ioengine=exec`: programs that run with jobs, how they end, and that none is left behind.
+//! `ioengine=exec`: programs that run alongside jobs, how they end, and that none is left behind.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::{PATIENCE, json, processes, scratch};
@@ -95,7 +95,7 @@ fn failures_are_those_of_the_job() {
 fn the_end_of_the_job_is_that_of_the_program_and_all_it_started() {
     let directory = scratch();
     nest(directory.path(), "trap 'echo asked; exit 0' TERM");
-    // The shell must have installed its trap by then.
+    // By then, the shell must have installed its trap.
     let finished = run(directory.path(), "--program=sh --arguments=nest --runtime=4 --grace_time=100");
     let finished = finished.expect_clean();
     assert_eq!(text(directory.path(), "a.stdout"), "asked\n", "it has time to end by itself");

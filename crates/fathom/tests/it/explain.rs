@@ -6,7 +6,7 @@ use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, scratch, skip, tasks_per_processor};
 use std::path::Path;
 
-/// Verdicts if the machine or the disk has other load.
+/// Acceptable verdicts if the machine or the disk has other load.
 const OTHER_IO: &str = "Verdict: Other I/O on the device was the bottleneck";
 const BUSY_MACHINE: &str = "Verdict: Other work on the machine was the bottleneck";
 
@@ -53,7 +53,7 @@ fn verdicts_follow_from_what_was_run() {
     ] {
         // Data is verified after all of it was written.
         let time = if more.contains("verify") { "" } else { "--time_based --runtime=1" };
-        // Other load on the machine may come between the I/Os of one run.
+        // Other load on the machine may interfere between the I/Os of one run.
         let mut last = String::new();
         let mut tries = (0..8).map(|_| {
             last = story_of(&program::path(), directory.path(), &format!("{base} {time} {more}"));
@@ -80,12 +80,12 @@ fn a_busy_machine_is_told_from_a_slow_disk() {
     file_of(directory.path(), "data", 4 * MIB);
     let job = "--name=x --filename=data --size=4m --direct=1 --rw=read --time_based --runtime=1";
     let other_work = OtherWork::start();
-    // The first run may be over before all of the loops have started.
+    // The first run may end before all of the loops have started.
     let mut tries = (0..8).map(|_| story_of(&program::path(), directory.path(), job));
     let told = tries.find(|told| told.contains(BUSY_MACHINE)).expect("a busy machine is told");
     assert!(told.contains("(processor_wait_ms)") && told.contains("other programs kept"), "{told}");
     drop(other_work);
-    // Clones that delay each other are not other load.
+    // Clones that delay each other do not count as other load.
     let job = "--name=x --ioengine=null --size=1g --rw=read --time_based --runtime=1";
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut tries = (0..8).map(|_| {
@@ -97,7 +97,7 @@ fn a_busy_machine_is_told_from_a_slow_disk() {
         last = told;
         last.contains("There are more clones than CPUs")
     });
-    // Others may be busy all the time.
+    // Other programs may be busy all the time.
     assert!(is_told || last.contains(BUSY_MACHINE), "clones that take turns are not told: {last}");
 }
 
@@ -108,7 +108,7 @@ fn results_of_fio_are_told_too() {
     file_of(directory.path(), "data", 4 * MIB);
     let job = "--name=x --filename=data --size=4m --bs=4k --rw=randwrite --numjobs=3 --group_reporting --ioengine=libaio \
                --iodepth=16 --direct=1 --time_based --runtime=1";
-    // The depth is mentioned if it is the verdict. In a single run it may be other load.
+    // The depth is mentioned if it is the verdict. In a single run, the verdict may be other load instead.
     let mut told = String::new();
     let depth_is_told = (0..8).any(|_| {
         told = story_of(&reference, directory.path(), job);
@@ -168,7 +168,7 @@ fn stacked_devices_count_once() {
     let told = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     let moved = told.split(", the device only ").nth(1).unwrap_or_else(|| panic!("{told}"));
     let moved: f64 = moved.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
-    // All I/O of the upper one passed through the lower one, too.
+    // All I/O of the upper device also passed through the lower one.
     let of_lower = json::integer(&json::document(&text)["disk_util"][1], "read_sectors") as f64 / 2048.0;
     assert!(of_lower >= 12.0 && (moved - of_lower).abs() < 0.2, "{moved} of {of_lower}: {told}");
 }

@@ -1,4 +1,4 @@
-//! Extreme values: a run ends with a message or works, whatever the values are added to.
+//! Extreme values: a run either works or ends with a message, whatever the values are added to.
 
 use crate::support::program::Launch;
 use crate::support::scratch;
@@ -13,7 +13,7 @@ const VALUES: [&str; 7] = [
     "0",
 ];
 
-/// Options whose values are added to, multiplied by, or counted in others.
+/// Options whose values are added to, multiplied by, or used as counts of others.
 const OPTIONS: [&str; 26] = [
     "size",
     "filesize",
@@ -81,7 +81,7 @@ fn an_endless_run_goes_on() {
     assert_eq!(running.finish().code(), 128);
 }
 
-/// Neither the check of jobs nor a refusal allocates memory for each clone.
+/// Neither checking nor refusing a job allocates memory for each clone.
 #[test]
 fn clones_are_counted_before_they_are_made() {
     let directory = scratch();

@@ -1,5 +1,5 @@
-//! System calls rejected by a filter, as in containers: optional ones are skipped, and for the others the message says what
-//! forbids them.
+//! System calls rejected by a filter, as in containers: optional calls are skipped, and for the others the
+//! message says what forbids them.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{scratch, skip};

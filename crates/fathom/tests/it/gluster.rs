@@ -27,10 +27,10 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn volume() -> Result<Gluster, String> {
     skip::root()?;
-    // A failed test leaves nothing that affects the next one.
+    // A failed test leaves nothing behind that affects the next one.
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start_large("gluster", &[])?;
-    // The engines need the library; a run without a volume tests for it.
+    // The engines need the library; a run without a volume shows whether it is installed.
     let finished = launch(&server, "gfapi", "--volume=none --rw=read --size=1m").run();
     match finished.stderr.contains("is not installed") {
         true => Err(finished.stderr.trim().to_owned()),
@@ -121,7 +121,7 @@ fn files_are_laid_out_and_removed_there() {
         let [first, second] = ["a.0.0", "a.0.1"].map(|name| content(&server, name));
         assert!(first.len() as u64 == MIB / 2 && second.len() == first.len() && first != second);
         assert!(first.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
-        // Without a size, files are read as they are, and a job appends after their end.
+        // Without a size, files are read as they are, and a job appends at their end.
         let job = run(&server, engine, "--rw=read --bs=64k --filename=/a.0.0");
         assert_eq!(json::integer(&job, "read/io_bytes"), MIB / 2);
         run(&server, engine, "--rw=write --bs=64k --size=64k --filename=a.0.0 --file_append=1");

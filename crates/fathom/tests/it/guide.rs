@@ -17,7 +17,7 @@ const OWN_SCREEN: &str = "\x1b[?1049h";
 /// The environment of a page's reader: a directory, and `fathom` in `PATH`.
 struct Reader {
     page: &'static str,
-    /// Contains the two below.
+    /// Contains the two directories below.
     scratch: tempfile::TempDir,
     directory: PathBuf,
     programs: PathBuf,
@@ -48,7 +48,7 @@ impl Reader {
         (finished.code(), finished.stdout + &finished.stderr)
     }
 
-    /// The same on a terminal, for a view that needs one.
+    /// Runs the command on a terminal, for views that need one.
     #[track_caller]
     fn type_in_on_terminal(&self, command: &str) -> (i32, String) {
         let words = command.split(" # ").next().unwrap_or_default().trim_end();
@@ -127,7 +127,7 @@ fn repository() -> PathBuf {
 
 /// Reports what is skipped, bypassing the capture of the test runner.
 fn tell(text: &str) {
-    // A closed standard error must not turn this into a failure.
+    // A closed standard error must not turn a skip into a failure.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 

@@ -74,7 +74,7 @@ fn chunks_are_written_read_verified_and_removed() {
     let is_pattern =
         |block: &[u8]| block.iter().zip(pattern.iter().cycle()).all(|(found, wanted)| found == wanted);
     assert!(found.len() as u64 == MIB / 2 && found.chunks(256 << 10).all(is_pattern));
-    // Without a size it is read as it is; trims remove whole chunks.
+    // Without a size, the file is read as it is; trims remove whole chunks.
     let job = run(&server, "--rw=randread --bs=4k --filename=seen --iodepth=16");
     assert_eq!(json::integer(&job, "read/io_bytes"), 5 * MIB / 2);
     run(&server, "--rw=trim --bs=1m --size=1m --offset=1m --filename=seen");
@@ -148,7 +148,7 @@ fn the_jobs_of_the_page_and_the_example_that_fio_ships() {
     for job in jobs_of_servers("Hadoop", &words) {
         job.run(&[]);
     }
-    // It names the name node like releases before 3.
+    // The name node is given as in releases before 3.
     let node = format!("namenode=127.0.0.1\nport={port}\nsize=1m");
     run_with("libhdfs", &[("filename=dfs-perftest-base.dfs-perftest-base,9000", &node)], |launch| launch);
 }

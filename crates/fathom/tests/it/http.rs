@@ -15,7 +15,7 @@ fn server() -> Result<Server, String> {
     Server::start("webdav", &[])
 }
 
-/// A job on the folder without a password, of the object `obj` unless it names one.
+/// A job on the folder without a password, using the object `obj` unless it names another.
 fn launch(server: &Server, words: &str) -> Launch {
     let name = if words.contains("--filename=") { "" } else { "--filename=/open/obj" };
     Launch::fathom(Path::new("/"))
@@ -108,7 +108,7 @@ fn another_server_of_webdav_keeps_objects_as_well() {
     std::fs::write(&path, job).expect("a job file");
     let launch = Launch::fathom(Path::new("/")).argument(path.display().to_string());
     launch.variable("PASSWORD", server.value("DAV_PASS")).run().expect_clean();
-    // The server holds data back for some seconds before it is in its folder.
+    // The server holds data back for some seconds before it appears in its folder.
     let names = || -> Vec<String> {
         let left = std::fs::read_dir(server.file("data")).expect("the server's folder").flatten();
         left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -252,7 +252,7 @@ fn the_example_that_fio_ships() {
 }
 
 /// A server that answers the reads of a job with these responses in sequence, and closes the connection after
-/// those that say so. Returns its address. Requests for the length are answered with four bytes.
+/// those with that flag. Returns its address. Requests for the length are answered with four bytes.
 fn scripted(answers: Vec<(&'static str, bool)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address").to_string();
@@ -338,8 +338,7 @@ fn a_connection_that_was_closed_meanwhile_is_no_error_and_one_that_breaks_off_is
     }
 }
 
-/// Answers every read in two pieces, on a connection that holds the second one back until the first is
-/// acknowledged.
+/// Answers every read in two pieces, holding the second one back until the first is acknowledged.
 fn answer_in_pieces(mut stream: TcpStream) {
     while let Some(head) = read_head(&mut stream) {
         let first: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n";

@@ -12,7 +12,7 @@ use std::time::Duration;
 const ANSWERED: u64 = 50;
 /// Time limit of the test.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Time limit of the report: long before the usual patience, and long after the deadline on a busy machine.
+/// Time limit of the report: long before the usual patience ends, and long after the deadline on a busy machine.
 const LIMIT: Duration = Duration::from_secs(15);
 
 fn job(fs: &HungFs, more: &str) -> String {
@@ -85,7 +85,7 @@ fn io_uring_reads() {
     check(&require!(hang()), "--ioengine=io_uring --direct=1 --iodepth=1");
 }
 
-/// Answers everything except reads.
+/// Answers every request except reads.
 fn answer_no_read(mut stream: TcpStream) {
     let Ok(reading) = stream.try_clone() else { return };
     let mut is_read = false;
@@ -159,7 +159,7 @@ fn a_stuck_thread() {
     assert_ne!(running.finish().code(), 0);
 }
 
-/// Normally the deadline ends such a run; an earlier signal must do so too.
+/// Normally the deadline ends such a run; an earlier signal must also end it.
 #[test]
 fn interrupted_while_stuck() {
     fathom_only!();

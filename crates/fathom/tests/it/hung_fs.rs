@@ -23,7 +23,7 @@ const ATTRIBUTES_LIVE: Duration = Duration::from_secs(1);
 /// Faults of the device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
-    /// Requests answered before the device stops answering.
+    /// Number of requests answered before the device stops answering.
     pub(crate) hang_after: Option<u64>,
     /// Range that returns an I/O error.
     pub(crate) bad: Range<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct Faults {
     pub(crate) service: Duration,
     /// Makes it the mean of an exponential distribution.
     pub(crate) service_is_random: bool,
-    /// The device stalls at the end of each such span, counted from the mount, for this long.
+    /// The device stalls for this long at the end of each such span, counted from the mount.
     pub(crate) pauses: Option<(Duration, Duration)>,
 }
 
@@ -122,8 +122,8 @@ impl HungFs {
 
 impl Drop for HungFs {
     fn drop(&mut self) {
-        // A forced unmount aborts the connection, which releases stuck processes; a lazy one also works while
-        // in use.
+        // A forced unmount aborts the connection, which releases stuck processes; a lazy one works even while
+        // it is in use.
         for how in ["--force", "--lazy"] {
             let unmount =
                 Command::new("umount").arg(how).arg(self.directory.path()).stderr(Stdio::null()).status();

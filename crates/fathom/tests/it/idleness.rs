@@ -60,7 +60,8 @@ fn share_of_session(pid: &str) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/autogroup")).ok()
 }
 
-/// The kernel shares processors out among sessions: lowering that of the user would slow down all that is started in it later.
+/// The kernel divides processors among sessions: lowering the share of the user's session would slow down
+/// everything started in it later.
 #[test]
 fn only_the_measuring_process_gets_less_of_the_processors() {
     fathom_only!();
@@ -68,7 +69,7 @@ fn only_the_measuring_process_gets_less_of_the_processors() {
         skip!("the kernel does not schedule sessions as groups")
     };
     let directory = scratch();
-    // The session is a separate one, so that a failure of this test harms no other.
+    // A separate session, so that a failure of this test does no harm elsewhere.
     let in_session = |words: &str| {
         let script = format!("\"$0\" {words}; cat /proc/self/autogroup");
         Launch::of(Path::new("setsid"), directory.path())

@@ -121,7 +121,7 @@ fn when_the_jobs_are_over() {
         let mut report = child.stdout.take().expect("piped");
         let mut text = vec![0; 1];
         report.read_exact(&mut text).expect("the report begins");
-        // It is larger than a pipe's capacity, so the program waits for its reader.
+        // The report is larger than a pipe's capacity, so the program waits for its reader.
         processes::signal(child.id(), signal);
         report.read_to_end(&mut text).expect("it can be read");
         assert!(text.len() > 1 << 17, "{} bytes", text.len());

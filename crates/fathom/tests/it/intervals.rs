@@ -72,7 +72,7 @@ fn whole_reports() {
     assert!(ios.len() >= 3 && ios.is_sorted() && ios[0] < 2_000, "{ios:?}");
     let Ok(reference) = program::reference() else { skip!("no fio to compare with") };
     let (theirs, _) = run(&reference, "normal");
-    // The last reports of both contain everything, and are preceded by the same reports.
+    // The final reports of both contain everything, and are preceded by the same reports.
     let last_two = |text: &str| {
         let blocks: Vec<_> = text.match_indices("\na: (groupid=0").map(|(place, _)| place).collect();
         shape::of(&text[blocks[blocks.len() - 2]..])
@@ -127,7 +127,7 @@ fn lines_add_up() {
     let directory = scratch();
     let words = format!("{} --status-interval=200ms --output-format=jsonl", null(2));
     let lines = lines(&Launch::fathom(directory.path()).words(&words).run().expect_clean().stdout);
-    // A busy machine skips some.
+    // A busy machine may skip some.
     assert!((4..=12).contains(&lines.len()), "{} lines", lines.len());
     check_lines(&lines);
     let reads = |line: &&Value| json::integer(&line["interval"]["jobs"][0], "read/total_ios");

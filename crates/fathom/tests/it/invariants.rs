@@ -101,7 +101,8 @@ fn both_directions() {
 
 /// Little's law: the depth is the rate times the time that each I/O takes.
 ///
-/// The device is the slow part: whatever holds the program up while an I/O is in flight counts as part of its time.
+/// The device is the slow part: any delay of the program while an I/O is in flight counts as part of that I/O's
+/// time.
 #[test]
 fn depth_is_rate_times_latency() {
     let device = require!(LoopDevice::new(MIB));
@@ -117,7 +118,7 @@ fn depth_is_rate_times_latency() {
     let job = json::job(&document, "job");
     let depth = float(job, "read/iops") * float(job, "read/lat_ns/mean") / 1e9;
     assert!((6.0..8.5).contains(&depth), "a depth of {depth}");
-    // How many complete together, making the queue shallow for a moment, depends on the machine.
+    // How many I/Os complete together, which briefly makes the queue shallow, depends on the machine.
     let levels = &job["iodepth_level"];
     assert!(float(levels, "8") > 0.0 && float(levels, "16") == 0.0, "{levels}");
 }

@@ -7,7 +7,7 @@ use crate::support::{MIB, json, scratch, skip, wait_until};
 use serde_json::Value;
 use std::path::Path;
 
-/// Number of attempts before a situation counts as misjudged: other load on the machine may interfere.
+/// Number of attempts before a situation counts as misjudged, because other load on the machine may interfere.
 pub(crate) const TRIES: usize = 4;
 /// Long enough for most checks.
 const TIME: &str = "--time_based --runtime=400ms";
@@ -29,7 +29,7 @@ pub(crate) fn found(verdict: &Value, code: &str) -> Option<String> {
     Some(own["severity"].as_str().expect("a severity").to_owned())
 }
 
-/// The check has this finding in one of a few runs.
+/// True if the check has this finding in one of a few runs.
 #[track_caller]
 pub(crate) fn finds(directory: &Path, words: &str, code: &str, severity: Option<&str>) -> Value {
     let mut last = Value::Null;
@@ -195,7 +195,7 @@ fn what_others_do_to_the_device_is_seen() {
     finds(directory.path(), &job, "other-io", Some("doubtful"));
 }
 
-/// A limit that starts during the job behaves like a volume that has used up its burst credit.
+/// A limit that takes effect during the job behaves like a volume that has used up its burst credit.
 #[test]
 fn a_credit_that_is_used_up_is_seen() {
     fathom_only!();
@@ -225,7 +225,7 @@ fn a_credit_that_is_used_up_is_seen() {
             return;
         }
     }
-    // If others use the processors all the time, the rate changes more than once, which is also reported.
+    // If other programs use the processors all the time, the rate changes more than once, which is also reported.
     assert!(found(&verdict, "processor-wait").is_some(), "no step alone: {verdict:#}");
     fathom_skip::record("the machine was too busy for a single change of pace");
 }

@@ -42,7 +42,7 @@ fn storage_that_stood_still_is_named_with_its_time() {
         let told = || finds(directory.path(), &job(&fs), "outage", Some("doubtful"));
         let length =
             |verdict: &Value| finding(verdict, "outage")["evidence"]["outage_ms"].as_f64().expect("a length");
-        // The longest may be one in which the job itself was stalled for lack of a processor.
+        // The longest gap may be one in which the job itself had no processor.
         let is_plain = |verdict: &Value| {
             if length(verdict) < PAUSE.as_millis() as f64 * 0.9 {
                 return false;
@@ -79,7 +79,7 @@ fn a_worker_that_was_stopped_is_named_with_its_time() {
         running.wait_for_sleeps(50);
         let workers: Vec<u32> = processes::descendants(running.pid());
         workers.iter().for_each(|&pid| processes::signal(pid, "STOP"));
-        // A process waiting for a processor stops when it gets one.
+        // A process that waits for a processor stops only once it gets one.
         let is_stopped = |&pid: &u32| processes::state(pid) == Some('T');
         wait_until("the workers stop", || workers.iter().all(is_stopped));
         std::thread::sleep(Duration::from_secs(2));
@@ -140,7 +140,7 @@ fn is_on_disk(directory: &Path) -> bool {
     kind.starts_with("ext2/ext3") || ["xfs", "btrfs", "f2fs", "zfs"].contains(&kind.as_str())
 }
 
-/// However often a limit throttles the job, it is reported.
+/// It is reported however often a limit throttles the job.
 #[test]
 fn a_limit_of_processor_time_is_always_seen() {
     fathom_only!();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const WORDS: &str = "--output-format=normal,json --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=1000 \
                      --time_based --runtime=6 --name=a --name=b --name=c";
 
-/// The process id in a job's block.
+/// The process ID in a job's block.
 fn pid_of(report: &str, name: &str) -> u32 {
     let start = format!("{name}: (groupid=0, jobs=1): ");
     let line =
@@ -23,7 +23,8 @@ fn one_of_three() {
     fathom_only!();
     let directory = scratch();
     let running = Launch::fathom(directory.path()).words(WORDS).start();
-    // There may be helpers in addition to the workers; these do not sleep hundreds of times in the first seconds.
+    // There may be helper processes in addition to the workers; these do not sleep hundreds of times in the
+    // first seconds.
     let workers = || {
         let mut below = processes::descendants(running.pid());
         below.retain(|pid| processes::sleeps(*pid) >= 300);
@@ -157,7 +158,7 @@ fn who_started_it() {
     assert!(finished.code() != 0 && finished.stderr.contains("has ended"), "{}", finished.stderr);
 }
 
-/// If the system cannot report its end, the run continues with a note.
+/// If the system cannot report the parent's end, the run continues with a note.
 #[test]
 fn who_started_it_where_nobody_can_be_watched() {
     fathom_only!();

@@ -101,7 +101,7 @@ pub(super) fn backing_files(entry: &FileEntry) -> Vec<PathBuf> {
     found
 }
 
-/// A file on btrfs has a device number of its file system; the list of mounts names the first device.
+/// The device of a file, or of a device file.
 fn device_of(path: &Path) -> Option<u64> {
     let found = fs::metadata(path).ok()?;
     let is_device = found.mode() & libc::S_IFMT == libc::S_IFBLK;
@@ -109,8 +109,7 @@ fn device_of(path: &Path) -> Option<u64> {
     if libc::major(device) != 0 {
         return Some(device);
     }
-    // File systems over several devices (btrfs) have their own number; the list of mounts names the first
-    // device.
+    // A file on btrfs has a device number of its file system; the list of mounts names the first device.
     let mounts = mounts();
     let source = &mount_of(&mounts, &fs::canonicalize(path).ok()?)?.report.source;
     let device = fs::metadata(source).ok().filter(|_| source.starts_with("/dev/"))?.rdev();

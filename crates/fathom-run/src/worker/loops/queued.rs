@@ -503,7 +503,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing more can be submitted: drops what is queued.
+    /// Nothing more can be submitted: drops the queued units.
     fn give_up(&mut self, errno: Errno, pending: &mut Pending) {
         self.engine_failed("io commit", errno);
         for slot in pending.slots.drain(..) {
@@ -512,7 +512,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing more can be submitted: drops the queued units.
+    /// Nothing may be issued before `until`: handles completions meanwhile, or sleeps. I/O that is due then is
+    /// on time, however long the I/O in flight takes.
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
         if self.slots.handed_over() == 0 {
@@ -522,8 +523,7 @@ impl Worker<'_> {
         self.reap(Wait::Within(span), batching.complete_max, false, pending)
     }
 
-    /// Nothing may be issued before `until`: handles completions meanwhile, or sleeps. I/O that is due then is
-    /// on time, however long the I/O in flight takes.
+    /// Nothing may be issued before an I/O has completed.
     #[cold]
     fn reap_one(&mut self, batching: &Batching, pending: &mut Pending) -> u64 {
         match self.slots.handed_over() {

@@ -46,7 +46,7 @@ fn both_sides_prove_who_they_are() {
     let document = json::document(&good.stdout);
     assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), 2 * 65536);
     assert_eq!(host(&document, &agents[0].address)["transport"], "tls");
-    // Other keys, the agent's own, and none.
+    // Another run's keys, the agent's own, and none.
     let foreign = controller(directory, &hosts, &format!("--keys=foreign/controller.keys {NULL}"));
     assert_eq!(foreign.code(), 2, "{}", foreign.stderr);
     assert!(foreign.stderr.contains("both sides need those of one fathom keys"), "{}", foreign.stderr);
@@ -58,7 +58,7 @@ fn both_sides_prove_who_they_are() {
         "{}",
         none.stderr
     );
-    // Whatever the peer, the agents still serve legitimate controllers.
+    // Whatever the peer sends, the agents still serve legitimate controllers.
     let again = controller(directory, &hosts, &format!("--keys=own/controller.keys {NULL}"));
     assert_eq!(again.code(), 0, "{}", again.stderr);
 }
@@ -134,7 +134,7 @@ fn an_agent_allows_what_its_start_allowed() {
         assert_eq!(refused.code(), 1, "{words}: {}", refused.stderr);
         assert!(refused.stderr.contains(reason), "{words}: {}", refused.stderr);
     }
-    // Loading an engine runs its code; the controller has it, too.
+    // Loading an engine runs its code, although the controller has the engine as well.
     let libraries = crate::support::scratch();
     if crate::external::example("null", libraries.path())
         .map_err(|reason| fathom_skip::record(&reason))
@@ -163,12 +163,12 @@ fn an_agent_ends_when_its_controller_wants_that() {
     let with_keys = [0, 1].map(|_| listen(directory, "--keys=own/agent.keys"));
     let hosts = with_keys.each_ref().map(|agent| agent.address.clone()).join(",");
     let quit = |words: &str| Launch::fathom(directory).words("agent --quit").words(words).run();
-    // A client without permission to run jobs cannot do that either.
+    // A client without permission to run jobs cannot end the agent either.
     for words in ["--keys=foreign/controller.keys", "--keys=own/agent.keys"] {
         let refused = quit(&format!("--hosts={hosts} {words}"));
         assert!(refused.code() == 1 && refused.stdout.is_empty(), "{words}: {}", refused.stdout);
     }
-    // A running run ends as with SIGTERM.
+    // A run in progress ends as with SIGTERM.
     let words = format!("--keys=own/controller.keys --hosts={} {}", with_keys[0].address, super::QUIET);
     let mut running = Launch::fathom(directory).words(&words).words("--runtime=300 --eta=always").start();
     running.wait_for_output(|text| text.contains("Jobs: 1"));
@@ -299,7 +299,7 @@ fn agents_join_the_run_they_belong_to_and_no_other() {
     );
     let first = join("own", "--name=n").variable("SLURM_PROCID", "1").start();
     running.wait_for_message("was refused");
-    // It is not visible before the run that the first has joined.
+    // From outside it is not visible that the first agent has joined before the run.
     std::thread::sleep(Duration::from_secs(3));
     let twin = join("own", "--name=n").variable("SLURM_PROCID", "1").run();
     assert_eq!(twin.code(), 1, "the same host twice: {}", twin.stderr);

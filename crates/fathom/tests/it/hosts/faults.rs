@@ -1,5 +1,5 @@
-//! Hosts that die, stop, send garbage or never answer; controllers that die: there is a report, it names missing hosts, and
-//! no process is left.
+//! Hosts that die, stop, send garbage or never answer, and controllers that die: there is a report that names
+//! missing hosts, and no process is left behind.
 
 use super::{QUIET, agent_of, host, over, wait_until};
 use crate::support::program::{Launch, Running};
@@ -12,7 +12,7 @@ fn working_agent(running: &Running, host: &str) -> u32 {
     let mut found = 0;
     wait_until("an agent with a worker", || {
         found = agent_of(running, host).unwrap_or(0);
-        // A worker that sleeps between I/Os has begun.
+        // A worker that sleeps between I/Os has started.
         let workers = processes::descendants(found);
         found != 0 && workers.iter().any(|&worker| processes::sleeps(worker) > 600)
     });
@@ -175,7 +175,7 @@ fn what_is_wrong_on_one_host_is_told_with_its_name() {
     );
     let document = json::document(&finished.stdout);
     assert_eq!(json::integer(json::job(&document, "a"), "write/io_bytes"), 65536);
-    // A mistake common to all hosts is found before any is contacted.
+    // A mistake common to all hosts is found before any of them is contacted.
     let mistake = over(directory.path(), "x,y").words("--name=a --rw=sideways").run();
     assert_eq!(mistake.code(), 1);
     assert!(!mistake.stderr.contains("<x>") && mistake.stderr.contains("rw=sideways"), "{}", mistake.stderr);
@@ -188,7 +188,7 @@ fn what_is_wrong_on_one_host_is_told_with_its_name() {
     );
 }
 
-/// A shell that runs the agent of `host` through this command, and the others unchanged.
+/// A shell that runs the agent of `host` through this command, and all others unchanged.
 fn shell_with(directory: &std::path::Path, host: &str, before: &str) -> String {
     let script = directory.join("shell");
     let text =
@@ -223,7 +223,7 @@ fn a_clock_that_is_hours_ahead_is_known() {
         let bound = json::integer(clock, "bound_ns");
         assert!(offset.abs_diff(5_000_000_000_000) <= bound, "{clock}");
     }
-    // Its jobs nevertheless began with the other's.
+    // Its jobs nevertheless started together with the other host's.
     let overlap = &document["fathom hosts"]["overlap"];
     let seconds = (json::integer(overlap, "end_ms") - json::integer(overlap, "begin_ms")) as f64 / 1e3;
     assert!(seconds > 1.0, "{overlap}");

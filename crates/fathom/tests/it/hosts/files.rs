@@ -1,5 +1,5 @@
-//! Ownership of files: separate ones for each host in a shared directory, shared ones that are divided, and those of another
-//! host.
+//! Ownership of files: separate files for each host in a shared directory, shared files that are divided, and
+//! files of another host.
 
 use super::{document_of, host, over};
 use crate::support::{json, scratch};
@@ -38,7 +38,7 @@ fn hosts_that_share_a_directory_have_files_of_their_own() {
     let written = run("--name=w --directory=d --size=64k --rw=write --verify=crc32c --do_verify=0");
     check_names(&shared, &["x.w.0.0", "y.w.0.0"]);
     assert_eq!(ownership(&written, "w"), "own");
-    // A later run finds them again, per host, including the recorded writes.
+    // A later run finds them again for each host, including the recorded writes.
     let before = names_in(&shared);
     for host in ["x", "y"] {
         assert!(
@@ -81,7 +81,7 @@ fn files_are_shared_where_the_job_says_so_and_the_report_tells() {
         assert!(finished.stdout.contains(&line), "{}", finished.stdout);
         std::fs::remove_file(shared.join(name)).expect("removed");
     }
-    // Without a directory, the names are unchanged; names that each host defines are its own.
+    // Without a directory, names are unchanged; names that hosts define themselves are their own.
     let words = "--name=w --size=64k --rw=write --filename=f.${HOST}.${HOST_INDEX}.${HOME}";
     let document = document_of(over(&shared, "x,y").words(words).words(JSON).run());
     check_names(&shared, &["f.x.0.${HOME}", "f.y.1.${HOME}"]);
@@ -129,7 +129,7 @@ fn a_data_set_is_divided_among_the_hosts_that_run_the_job() {
     let bytes = std::fs::read(scratch.path().join("shared")).expect("the file");
     assert_eq!(bytes.len(), 1 << 20);
     assert!(bytes.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block was left out");
-    // Files are divided whether they are fewer or more than the hosts.
+    // Files are divided whether there are fewer or more of them than hosts.
     for files in [1, 2, 8] {
         let words =
             format!("--name=f --directory=. --nrfiles={files} --size=96k --bs=4k --rw=write --split=hosts");

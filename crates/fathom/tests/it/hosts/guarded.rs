@@ -121,12 +121,12 @@ fn silent_connections_keep_no_controller_out() {
     let directory = directory.path();
     keys(directory, "own");
     let agent = listen(directory, "--keys=own/agent.keys");
-    // More than the limit, some of which begin like TLS.
+    // More connections than the limit, some of which begin like TLS.
     let crowd: Vec<TcpStream> = (0..700)
         .filter_map(|number| {
             let mut socket = TcpStream::connect(&agent.address).ok()?;
             if number % 2 == 0 {
-                // A record that is never complete.
+                // A TLS record that is never completed.
                 let _ = socket.write_all(&[0x16, 3, 1, 2, 0, 1]);
             }
             Some(socket)
@@ -153,14 +153,14 @@ fn without_keys_an_agent_takes_no_more_than_jobs_need() {
     let piece = vec![0; 1 << 20];
     let taken = (0..128).take_while(|_| socket.write_all(&piece).is_ok()).count();
     assert!(taken < 64, "{taken} MiB");
-    // Longer files give a message that says what to do.
+    // Longer files yield a message that says what to do.
     std::fs::write(directory.path().join("pattern"), vec![7; 20 << 20]).expect("written");
     let long = controller(directory.path(), &agent.address, &format!("{NULL} --buffer_pattern='pattern'"));
     assert_eq!(long.code(), 1, "{}", long.stderr);
     assert!(long.stderr.contains("give --keys=FILE on both sides"), "{}", long.stderr);
 }
 
-/// As a user without other groups and rights; or why that is impossible.
+/// Runs as a user without other groups and capabilities; the error says why that is impossible.
 fn as_user(directory: &Path, id: u32, words: &str) -> Result<Finished, String> {
     let own = directory.join("program");
     if !own.exists() {
@@ -225,7 +225,7 @@ fn without_keys_other_users_of_the_machine_are_refused() {
     }
 }
 
-/// Once a process has closed its socket, the kernel's table reports it as root's.
+/// Once a process has closed its socket, the kernel's table lists it as root's.
 #[test]
 fn a_socket_that_is_closed_is_not_roots() {
     fathom_only!();

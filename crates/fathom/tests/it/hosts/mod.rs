@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Agents end within this time after their controller, even on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
-/// A shell that runs the command here and knows its host only by name.
+/// A shell that runs the command locally and knows its host only by name.
 fn local_shell() -> String {
     "--remote-shell=env FATHOM_TEST_HOST={host}".to_owned()
 }
@@ -33,7 +33,7 @@ fn over(directory: &Path, hosts: &str) -> Launch {
         .argument(format!("--remote-program={}", program.display()))
 }
 
-/// A job without storage, at a rate that any machine reaches.
+/// A job without storage, at a rate that any machine can sustain.
 const QUIET: &str = "--name=quiet --ioengine=null --size=1g --rw=randread --rate_iops=500";
 
 /// The entry of a host.

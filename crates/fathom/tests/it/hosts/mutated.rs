@@ -16,7 +16,7 @@ const JOB: &str = "--name=a --ioengine=null --size=1m --rw=read --output-format=
 /// Bytes before the body of a frame.
 const HEADER: usize = 13;
 
-/// A frame, and the bytes received for it.
+/// A frame, with the bytes received for it.
 #[derive(Clone)]
 struct Piece {
     frame: Frame,
@@ -159,7 +159,7 @@ impl Script {
     }
 }
 
-/// Sends these; false at the end.
+/// Sends these frames; false at the end.
 fn send(socket: &mut TcpStream, outgoing: &mut Outgoing, list: &[Sent]) -> bool {
     let mut goes_on = true;
     for sent in list {
@@ -350,7 +350,7 @@ fn harmless(script: &Script) -> Vec<(String, Script)> {
     ]
 }
 
-/// Runs several at a time; returns those with an unexpected end.
+/// Runs several at a time; returns those that ended unexpectedly.
 fn all(directory: &Path, scripts: &[(String, Script)], is_good: bool) -> Vec<String> {
     let next = Mutex::new(scripts.iter());
     let wrong = Mutex::new(Vec::new());

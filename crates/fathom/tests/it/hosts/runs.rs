@@ -1,5 +1,5 @@
-//! What distinguishes a multi-host run from a local one: exact sums, a common start, jobs for some hosts, shared files,
-//! fetched logs.
+//! What distinguishes a multi-host run from a local one: exact sums, a common start, jobs for some hosts,
+//! shared files, fetched logs.
 
 use super::{QUIET, document_of, host, over};
 use crate::support::program::Launch;
@@ -113,7 +113,7 @@ fn a_file_is_dealt_out_among_hosts_and_checked_by_others() {
     let bytes = std::fs::read(directory.path().join("shared")).expect("the file");
     assert_eq!(bytes.len(), 1 << 20);
     assert!(bytes.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block was left out");
-    // A block that host z wrote is corrupted: the verifying host reports it, wherever it was written.
+    // A block written by host z is corrupted: the verifying host reports it, whichever host wrote it.
     let mut damaged = bytes;
     damaged[5 * (128 << 10) + 9000] ^= 1;
     std::fs::write(directory.path().join("shared"), damaged).expect("written");
@@ -150,7 +150,7 @@ fn logs_come_back_under_the_name_of_their_host() {
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
-/// Other tests also have agents, at the same time.
+/// Other tests have agents as well, at the same time.
 fn still_runs(name: &str) -> bool {
     let pid = name.trim_start_matches("fathom-agent-").split('-').next().and_then(|pid| pid.parse().ok());
     pid.is_some_and(crate::support::processes::runs)
@@ -160,7 +160,7 @@ fn still_runs(name: &str) -> bool {
 fn a_program_that_is_missing_there_is_sent_and_removed() {
     fathom_only!();
     let (directory, programs) = (scratch(), scratch());
-    // Removing it takes a busy host a while.
+    // On a busy host, its removal takes a while.
     let slow = programs.path().join("rm");
     std::fs::write(&slow, "#!/bin/sh\nsleep 1.5\nexec /bin/rm \"$@\"\n").expect("a program");
     std::fs::set_permissions(&slow, std::fs::Permissions::from_mode(0o755)).expect("its mode");

@@ -23,7 +23,7 @@ fn start(program: Launch, host: &str, is_fathom: bool) -> Server {
         let (text, _) = running.wait_for_output(|text| text.contains('\n'));
         assert_eq!(text, format!("fio: server listening on {host},{port}\n"));
     } else {
-        // It prints its line when it ends.
+        // It prints a line when it ends.
         super::wait_until("a server", || std::net::TcpStream::connect((host, port)).is_ok());
     }
     Server { running, port }
@@ -98,8 +98,8 @@ fn clients_see_what_fio_shows() {
                     .and_then(|rest| rest.split("\n{").next())
                     .unwrap_or("");
                 let start = |line: &str| line.split(['(', ':', '=']).next().unwrap_or("").trim().to_owned();
-                // Which latencies occurred differs from run to run; and fio omits the percentiles if the jobs
-                // of one direction precede those of another.
+                // Which latencies occurred differs from run to run, and fio omits the percentiles if jobs of
+                // one direction precede those of another.
                 let is_same = |start: &String| {
                     start != "lat" && !start.contains("percentiles") && !start.starts_with('|')
                 };
@@ -186,7 +186,7 @@ fn files_of_clients_are_told_apart() {
     for name in ["plain.0.0", "d/127.0.0.1.dir.0.0", "d/127.0.0.1.x", "d/off.0.0", "fmt.127.0.0.1"] {
         assert!(there.path().join(name).exists(), "{name}");
     }
-    // The server's own job file; and what is missing, or not to be written, is an error.
+    // The server's own job file; a missing file, or one that must not be written, is an error.
     std::fs::write(there.path().join("own.fio"), JOBS).expect("written");
     let own = client(here.path(), &server, "--remote-config=own.fio --output-format=json").expect_clean();
     assert_eq!(json::document(&own.stdout)["client_stats"].as_array().map(Vec::len), Some(3));
@@ -291,7 +291,7 @@ fn what_happens_to_a_server_is_told() {
     let unbuilt = client(here.path(), &server, "--output-format=csv job.fio");
     assert_eq!((unbuilt.code(), unbuilt.stdout.as_str()), (1, ""));
     assert!(unbuilt.stderr.contains("csv is not built for --client"), "{}", unbuilt.stderr);
-    // fio's client prints what it has reached, and the server continues.
+    // fio's client prints the figures so far, and the server continues.
     if let Ok(fio) = reference() {
         let other = Launch::of(&fio, here.path()).argument(format!("--client=127.0.0.1,{}", server.port));
         let refused = other.words("job.fio").run();

@@ -11,7 +11,8 @@ type Traced = Vec<(String, u64)>;
 /// A run's commands to its namespace, without those that inspect a device.
 fn commands_of(device: &str, words: &str) -> Vec<(String, Traced)> {
     let disk = device.replace("/dev/ng", "nvme");
-    // Uncached structures of a disk, such as partitions, are read when it is opened: now, and not by the run.
+    // Structures of a disk that are not cached, such as partitions, are read when it is opened: now rather than
+    // by the run.
     let mut first = [0; 4096];
     std::fs::File::open(format!("/dev/{disk}"))
         .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut first))
@@ -367,7 +368,7 @@ fn metadata_goes_with_the_data() {
     }
 }
 
-/// Data protected by one program is valid for the other one, and for the device.
+/// Data protected by one program is valid for the other one and for the device.
 #[test]
 fn protection_information_is_that_of_fio() {
     let reference = require!(program::reference());
@@ -481,7 +482,7 @@ fn zones_are_kept_to() {
         for more in ["", "--iodepth=4", "--iodepth=4 --thread --registerfiles"] {
             tool("blkzone", &format!("reset {block}"));
             let words = format!("--write_mode={mode} {more}");
-            // Each zone to its capacity; then each is reset first.
+            // Fills each zone to its capacity; then each is reset first.
             assert_eq!(report(&format!("--rw=write --size=8m {words}")), ([0, 6144 * KIB, 0], 0), "{words}");
             assert_eq!(report(&format!("--rw=write --size=8m {words}")), ([0, 6144 * KIB, 0], 2), "{words}");
             assert_eq!(report("--rw=read --size=16m"), ([6144 * KIB, 0, 0], 0), "{words}");
@@ -529,7 +530,7 @@ fn disks_take_commands_too() {
         let finished = run(&device, &format!("{SCSI} --rw=read --bs=1000 --size=10000"));
         assert!(finished.code() == 1 && finished.stderr.contains("whole blocks"), "{}", finished.stderr);
     }
-    // This one compares.
+    // This device compares.
     let device = require!(bsg("scsi_bsg"));
     run(&device, &format!("{SCSI} --size=256k --rw=write --verify=crc32c --verify_mode=compare"))
         .expect_clean();

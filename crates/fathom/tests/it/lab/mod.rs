@@ -41,8 +41,8 @@ fn with(launch: Launch, device: &str, words: &str) -> Finished {
     launch.words("--name=job --filename").argument(device).words(words).run()
 }
 
-/// fio and fathom read the same number of bytes of a device, whatever sizes the job has. The error says why
-/// that cannot be tested.
+/// Checks that fio and fathom read the same number of bytes from a device, whatever sizes the job has. The
+/// error says why that cannot be tested.
 #[track_caller]
 fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), String> {
     let reference = program::reference()?;
@@ -59,7 +59,7 @@ fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), 
     Ok(())
 }
 
-/// The kernel's trace of an event during an action, in order of time.
+/// The kernel's trace of an event during an action, in chronological order.
 fn traced<T>(event: &str, act: impl FnOnce() -> T) -> String {
     let tracing = Path::new("/sys/kernel/debug/tracing");
     let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");

@@ -135,9 +135,9 @@ fn whose_verb_counts_is_said() {
     assert!(finished.stderr.contains("its verb= has no effect"), "{}", finished.stderr);
     require!(both("--bs=4k --size=16k", "--verb=recv", "--verb=send")).expect_clean();
     for (words, line) in [
-        ("--verb=recv", "a job that writes gives verb=send"),
+        ("--verb=recv", "the writing job sets verb=send"),
         ("--verb=read --verify=md5", "verify= needs verb=send"),
-        ("--verb=send --verify=md5 --verify_only", "what is sent is gone"),
+        ("--verb=send --verify=md5 --verify_only", "sent data is not stored"),
         ("--verb=send --io_submit_mode=offload", "leave it out"),
     ] {
         let refused = require!(both("--bs=4k --size=16k", "", words));
@@ -148,7 +148,7 @@ fn whose_verb_counts_is_said() {
 
 #[test]
 fn sizes_of_blocks_and_sides_may_differ() {
-    // Messages of half a block fill it together.
+    // Two messages of half a block fill a block together.
     let finished = require!(both("--size=64k --output-format=json", "--bs=8k", "--bs=4k --verb=send"));
     let document = json::document(&finished.expect_clean().stdout);
     assert_eq!(bytes(&document, "reader"), [64 << 10, 0]);

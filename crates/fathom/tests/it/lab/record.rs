@@ -1,4 +1,4 @@
-//! Recording of stacked devices: what stands for what, in the kernel's own numbers.
+//! Recording of stacked devices: which devices a target stands for, by the kernel's own numbers.
 
 use super::device;
 use crate::record::{Recorded, queued_writes};

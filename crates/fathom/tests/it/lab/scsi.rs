@@ -153,7 +153,7 @@ fn only_whole_disks_are_targets() {
 fn examples_of_fio_run() {
     let device = require!(device("scsi_sg"));
     require!(super::example("sg_verify", &device, "1m")).expect_clean();
-    // Two jobs of the first and one of the second should find a difference.
+    // A difference should show between two jobs of the first kind and one of the second.
     for (name, failed) in [("sg_verify-fail", 2), ("sg_write_same_ndob", 1)] {
         let finished = require!(super::example(name, &device, "1m"));
         assert_eq!(finished.code(), failed, "{name}: {}", finished.stdout);

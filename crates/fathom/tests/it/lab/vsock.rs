@@ -20,7 +20,7 @@ fn both_sides_of_every_engine() {
 fn fio_at_the_other_end() {
     require!(device("vsock"));
     let fio = require!(reference());
-    // In fio only readers wait, and above 32,767 on another port than configured.
+    // In fio only readers listen, and above 32,767 on another port than configured.
     let way = Way::of_virtual_machines(5_000).where_readers_wait();
     with_fio::check_understood(&fio, &way);
     with_fio::check_answers(&fio, &way);
@@ -31,7 +31,7 @@ fn nobody_there_is_told_as_by_fio() {
     require!(device("vsock"));
     let fio = require!(reference());
     let words = "--name=a --ioengine=net --protocol=vsock --rw=write --size=4k --port=7";
-    // The loopback without a listener, and a machine that does not exist.
+    // A loopback without a listener, and a machine that does not exist.
     for machine in [1, 4711] {
         let said = |launch: Launch| {
             let finished = launch.words(words).words(&format!("--hostname={machine}")).run();

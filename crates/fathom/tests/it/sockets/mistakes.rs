@@ -104,8 +104,8 @@ fn mistakes_are_told_in_the_words_of_fio() {
 fn what_fio_does_not_refuse_is_refused_by_name() {
     for (words, expected) in [
         ("--rw=trim --hostname=127.0.0.1 --port=1", "has nothing to trim"),
-        ("--rw=write --hostname=127.0.0.1 --port=1 --io_submit_mode=offload", "would mix up the blocks"),
-        ("--rw=write --hostname=127.0.0.1 --port=1 --verify=md5 --verify_only", "what is sent is gone"),
+        ("--rw=write --hostname=127.0.0.1 --port=1 --io_submit_mode=offload", "would reorder the blocks"),
+        ("--rw=write --hostname=127.0.0.1 --port=1 --verify=md5 --verify_only", "sent data is not stored"),
         ("--rw=write --protocol=udp --hostname=127.0.0.1 --port=65535 --numjobs=2", "is beyond 65535"),
         ("--rw=write --protocol=vsock --hostname=abc --port=1", "a context identifier is a number"),
         (

@@ -41,8 +41,9 @@ fn events_of(log: &Path) -> Vec<Event> {
     events
 }
 
-/// Syncs that overlap: how many they are, and when the last of them ended, ns. Which flush of the log belongs to which of them cannot be
-/// told; that their flushes come after those of the group before and ahead of those of the next, is certain.
+/// Syncs that overlap: their number, and when the last of them ended, ns. Which flush in the log belongs to
+/// which sync is unknown, but all their flushes come after those of the previous group and before those of the
+/// next.
 struct Syncs {
     count: usize,
     ended: u64,

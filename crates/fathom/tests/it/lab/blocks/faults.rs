@@ -1,4 +1,4 @@
-//! Devices that fail, lose or modify data, or are slow: the messages about them are true.
+//! Devices that fail, lose or modify data, or are slow: messages about them are accurate.
 
 use super::super::{device, run, tool, tool_with, with};
 use crate::support::program::{self, Launch};
@@ -62,7 +62,7 @@ fn below(target: &str) -> (String, u64) {
 fn what_a_device_loses_or_changes_is_found() {
     let target = require!(device("dm_flakey"));
     let (under, sectors) = below(&target);
-    // Never up, always down: its behaviour when it is down.
+    // It is never up and always down; the feature defines its behaviour when down.
     for (number, (feature, is_wrong)) in [
         ("", false),
         ("1 drop_writes", true),
@@ -79,7 +79,7 @@ fn what_a_device_loses_or_changes_is_found() {
             "psync --direct=1",
             "io_uring --iodepth=8 --direct=1",
             "libaio --iodepth=8 --thread --direct=1",
-            // Through the page cache, which nevertheless has the written data.
+            // Buffered reads would be served by the page cache, which has the written data.
             "psync",
             "io_uring --iodepth=8",
             "mmap",

@@ -86,7 +86,7 @@ fn no_latency_is_shorter_than_the_device_takes() {
             let job = json::job(&document, "job");
             ["read", "write"].map(|direction| json::integer(job, &format!("{direction}/lat_ns/min")))
         };
-        // Its timers may fire a tick early, and several on a starved machine: not every time.
+        // Its timers may fire a tick early, and several ticks on a starved machine, but not every time.
         let mut tried = Vec::new();
         let is_true = (0..8).any(|_| {
             let [read, write] = shortest();
