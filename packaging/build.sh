@@ -1,13 +1,14 @@
-# Sourced by scripts/packages.sh, after scripts/set-up.sh: the tools, the programs, and the tree of files that every package holds.
+# Sourced by scripts/packages.sh, after scripts/set-up.sh: the tools, the programs, and the file tree of every
+# package.
 
 . packaging/version.sh
 
-# zig links for both C libraries and both architectures, and for C libraries older than this machine's.
+# zig links for both C libraries and both architectures, and for C libraries older than that of this machine.
 build_packages=(ziglang==0.17.1 cargo-zigbuild==0.24.1)
 cyclonedx_version=0.5.9
-# The tools of the formats.
+# The tools for the package formats.
 needed_packages=(dpkg:dpkg-deb rpm:rpmbuild buildah:buildah gzip:gzip)
-# The oldest C library that the packages run with: that of Debian 10 and RHEL 8.
+# The oldest C library that the packages support: that of Debian 10 and RHEL 8.
 oldest_glibc=2.28
 
 get_build_tools() {
@@ -16,7 +17,7 @@ get_build_tools() {
         echo "The standard libraries of other platforms come through rustup, which is not installed: see https://rustup.rs" >&2
         exit 1
     }
-    # One program is for this machine, whatever the packages are for: their texts come from it.
+    # One program is always built for this machine, because it generates the texts of the packages.
     rustup -q target add "$(uname -m)-unknown-linux-musl"
     # shellcheck disable=SC2154 # packages.sh says for which
     for architecture in "${architectures[@]}"; do
@@ -35,7 +36,8 @@ get_build_tools() {
     exit 1
 }
 
-# build TRIPLE BUILDS: the program for a platform (TRIPLE may end in the version of a C library), without paths of this machine.
+# build TRIPLE BUILDS: builds the program for a platform (TRIPLE may end in the version of a C library), without
+# paths of this machine.
 build() {
     local registry=${CARGO_HOME:-$HOME/.cargo}
     RUSTFLAGS="--remap-path-prefix=$PWD=/fathom --remap-path-prefix=$registry=/cargo" \
@@ -43,13 +45,13 @@ build() {
         cargo zigbuild -q --profile dist --locked -p fathom-io --features libhdfs --target "$1"
 }
 
-# tree DIRECTORY PROGRAM TRIPLE: the files of the package, below DIRECTORY.
+# tree DIRECTORY PROGRAM TRIPLE: creates the files of the package below DIRECTORY.
 tree() {
     local root=$1
     # shellcheck disable=SC2154 # formats.sh has built it
     RUNS=$native ZSH_COMPLETIONS=vendor-completions packaging/install.sh "$2" "$root/usr"
     gzip -9n "$root/usr/share/man/man1/fathom.1"
-    # In its own package.
+    # It has a separate package.
     rm -r "$root/usr/include"
     cargo run -q --locked -p xtask -- notices "$3" >"$root/usr/share/doc/fathom/copyright"
     install -D -m 644 packaging/fathom-agent.service "$root/usr/lib/systemd/system/fathom-agent.service"
@@ -57,7 +59,7 @@ tree() {
     settle "$root"
 }
 
-# header DIRECTORY: what engines are built with. The static program loads none.
+# header DIRECTORY: the header for building engines, which the static program cannot load.
 header() {
     install -D -m 644 include/fathom_engine.h "$1/usr/include/fathom_engine.h"
     settle "$1"
@@ -74,7 +76,7 @@ links() {
     settle "$1"
 }
 
-# Every file is as old as the commit.
+# Every file gets the time of the commit.
 settle() {
     find "$1" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 }

@@ -1,6 +1,6 @@
-# Sourced by scripts/packages.sh: what is made of the programs, one function per format.
+# Sourced by scripts/packages.sh: creates packages from the programs, one function per format.
 
-# make_all OUTPUT BUILDS: everything, for all architectures.
+# make_all OUTPUT BUILDS: all formats for all architectures.
 make_all() {
     local output=$1 builds=$2 work architecture triple native
     work=$(mktemp -d "$scratch/work.XXXXXX")
@@ -22,7 +22,7 @@ make_all() {
         rpm_packages "$work/$architecture" "$work/links" "$work/header" "$architecture" "$output"
         tarball "$work/$architecture-static" "$architecture" "$output"
         image "$work/$architecture-static" "$architecture" "$output"
-        # One for each C library, with the licences of what is inside.
+        # One for each C library, with the licences of its contents.
         wheels "$work/$architecture" "$output"
         wheels "$work/$architecture-static" "$output"
     done
@@ -44,11 +44,11 @@ deb() {
     local root=$scratch/deb size papers
     rm -rf "$root"
     cp -a "$2" "$root"
-    # Where Debian's policy has it.
+    # The location required by Debian's policy.
     [ ! -f "$root/usr/share/doc/fathom/LICENSE-MIT" ] || rm "$root"/usr/share/doc/fathom/LICENSE-*
     papers=$root/usr/share/doc/$1
     mkdir -p "$papers" "$root/usr/share/lintian/overrides"
-    # The program has that of everything inside.
+    # The program's file covers everything inside.
     [ -f "$papers/copyright" ] || install -m 644 packaging/deb/copyright "$papers"
     debian_changes "$1" | gzip -9n >"$papers/changelog.Debian.gz"
     sed "s/@PACKAGE@/$1/" packaging/deb/lintian-overrides >"$root/usr/share/lintian/overrides/$1"
@@ -62,7 +62,8 @@ deb() {
     dpkg-deb --root-owner-group -Zxz --build "$root" "$4/$1_$version-1_$3.deb" >/dev/null
 }
 
-# debian_changes PACKAGE: in Debian's form, which names the release; what changed is in changelog.gz of the program.
+# debian_changes PACKAGE: in Debian's format, which names the release; the changes are in the program's
+# changelog.gz.
 debian_changes() {
     printf '%s (%s-1) unstable; urgency=medium\n\n  * Packaged from the project%s repository.\n\n -- %s  %s\n' \
         "$1" "$version" "'s" "$(workspace_value authors)" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")"
@@ -83,7 +84,7 @@ rpm_packages() {
     find "$top/out" -name '*.rpm' -exec cp {} "$5" \;
 }
 
-# tarball TREE ARCHITECTURE OUTPUT: the static program and its papers.
+# tarball TREE ARCHITECTURE OUTPUT: the static program and its documents.
 tarball() {
     local name=fathom-$version-$2-linux-static
     mkdir "$scratch/$name"
@@ -93,12 +94,13 @@ tarball() {
     rm -rf "${scratch:?}/$name"
 }
 
-# packed DIRECTORY WHAT: a tar archive that is the same wherever it is made.
+# packed DIRECTORY WHAT: a reproducible tar archive.
 packed() {
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2"
 }
 
-# image TREE ARCHITECTURE OUTPUT: nothing but the static program; jobs are in /data. Names of images cannot hold a plus sign.
+# image TREE ARCHITECTURE OUTPUT: an image with only the static program; jobs are in /data. Image names cannot
+# contain a plus sign.
 image() {
     local storage=(--root "$scratch/storage" --runroot "$scratch/run" --storage-driver vfs) container
     container=$(buildah "${storage[@]}" from --arch "$(debian_name "$2")" scratch)
@@ -113,12 +115,12 @@ image() {
     buildah "${storage[@]}" commit -q --format oci --timestamp "$SOURCE_DATE_EPOCH" "$container" \
         "oci:$scratch/oci:fathom:${version//+/-}" >/dev/null
     buildah "${storage[@]}" rm "$container" >/dev/null
-    # An archive of buildah's own has the times of its making.
+    # An archive created by buildah contains the time of its creation.
     packed "$scratch/oci" . >"$3/fathom-$version-$2.oci.tar"
     rm -rf "$scratch/image" "$scratch/oci"
 }
 
-# wheels TREE OUTPUT: for Python. That of fio's names is the same for all programs.
+# wheels TREE OUTPUT: for Python. The wheel with fio's names is the same for all programs.
 wheels() {
     FATHOM_VERSION=$version scripts/wheel.sh "$2" "$1/usr/bin/fathom" "$1/usr/share/doc/fathom/copyright" >/dev/null
 }
@@ -126,7 +128,7 @@ wheels() {
 # components OUTPUT: all packages inside the program, as CycloneDX; the serial number is that of the commit.
 components() {
     cargo cyclonedx -q --features libhdfs --format json --manifest-path crates/fathom/Cargo.toml --override-filename fathom.cdx
-    # It names the crates by where they lie, which is elsewhere on every machine.
+    # It identifies the crates by their location, which differs on every machine.
     sed "s|file://$PWD/|file:///fathom/|g" crates/fathom/fathom.cdx.json >"$1/fathom-$version.cdx.json"
     find crates xtask -name 'fathom.cdx.json' -delete
 }

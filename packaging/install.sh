@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs a built program and its papers, as packages and recipes have them.
+# Installs a built program and its documents in the layout of packages and recipes.
 #
 #   install.sh PROGRAM PREFIX
 #
-# RUNS names a program that runs here, if PROGRAM is for another machine; ZSH_COMPLETIONS the directory below PREFIX/share/zsh
-# (site-functions).
+# RUNS names a program that runs on this machine if PROGRAM is for another one; ZSH_COMPLETIONS names the directory below
+# PREFIX/share/zsh (site-functions).
 set -eu
 [ $# -eq 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 1; }
 program=$1

@@ -1,7 +1,7 @@
-# Sourced by what makes packages and wheels: the version of what they hold.
+# Sourced by scripts that make packages and wheels: the version of their contents.
 
-# What makes wheels; hatchling gives the same bytes for the same files.
-# shellcheck disable=SC2034 # for those that make wheels
+# The build backend for wheels; hatchling output is reproducible. shellcheck disable=SC2034 # for those that
+# make wheels
 wheel_tools=(hatchling==1.27.0 pyelftools==0.32)
 
 # 0.1.0 for the tag v0.1.0; between tags also the number of commits since and the commit. `+` sorts after the release.
@@ -17,7 +17,8 @@ version_of_commit() {
     echo "$described" | sed 's/-\([0-9]*\)-g/+\1.g/'
 }
 
-# workspace_value KEY: of [workspace.package] in Cargo.toml, the one place for version, repository and authors.
+# workspace_value KEY: prints a value of [workspace.package] in Cargo.toml, the only definition of version,
+# repository and authors.
 workspace_value() {
     sed -n '/^\[workspace.package\]/,/^$/s/^'"$1"' = \[\{0,1\}"\([^"]*\)".*/\1/p' Cargo.toml
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # JMH: batches of 1,024 random reads and writes of 4 KiB with the JVM binding and with FileChannel, and the same I/O by fathom's own io_uring engine,
-# on one file; single reads, also with jasyncfio; and what a call of native code costs. As root on its own file system on a loop device; DIRECTORY
-# names another place. FS=xfs makes another file system than ext4; DIRECT=1 bypasses the page cache. JMH holds its arguments.
+# on one file; single reads, also with jasyncfio; and the cost of a call into native code. As root it uses a separate file system on a loop
+# device; DIRECTORY names another place. FS=xfs creates an XFS instead of an ext4 file system; DIRECT=1 bypasses the page cache. The variable JMH contains additional arguments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
@@ -30,7 +30,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# With DIRECT=0 the page cache answers, so the benchmark measures the cost of a call rather than the disk.
+# With DIRECT=0 the page cache serves reads, so the benchmark measures the cost of a call rather than the disk.
 direct=${DIRECT:-0}
 place=${DIRECTORY:-}
 if [ -z "$place" ] && [ "$(id -u)" -eq 0 ]; then

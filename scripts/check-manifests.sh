@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Validates the manifests of packaging/kubernetes against the strict schemas of Kubernetes: the files, what
-# grid.sh applies, and what kustomize makes of them where it (or kubectl) is installed. A missing tool is a
-# line `SKIP ...`, also in FATHOM_SKIP_LOG.
+# Validates the manifests of packaging/kubernetes against the strict schemas of Kubernetes: the files, the manifests that grid.sh applies, and the output of kustomize if it (or kubectl) is installed.
+# A missing tool results in a line `SKIP ...`, also in FATHOM_SKIP_LOG.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
@@ -22,7 +21,7 @@ if [ ! -x "$validator" ] && ! install_python_packages "$environment" "kubernetes
     exit 0
 fi
 
-# Runs grid.sh with a fake kubectl, which records what it should apply and reports that the pod has started.
+# Runs grid.sh with a fake kubectl, which records the manifests to apply and reports that the pod has started.
 cat >"$scratch/kubectl" <<'END'
 #!/usr/bin/env bash
 case $1 in

@@ -1,9 +1,9 @@
-# Sourced by the scripts that count checks: needs `scratch`, a directory for the output of a check.
-# shellcheck shell=bash
+# Sourced by scripts that count checks; requires `scratch`, a directory for the output of a check. shellcheck
+# shell=bash
 
 passed=0 failed=0 skipped=0
 
-# check TITLE COMMAND...: passes when the command does.
+# check TITLE COMMAND...: passes if the command succeeds.
 check() {
     local title=$1
     shift

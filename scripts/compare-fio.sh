@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Compares fathom with fio: the tables of crates/fathom/tests/it/same, then random jobs. compare-fio.sh [SECONDS [SEED]]; without
-# SECONDS a few random jobs are made.
+# Compares fathom with fio: the tables of crates/fathom/tests/it/same, then random jobs. compare-fio.sh [SECONDS [SEED]]; without SECONDS only a few random jobs are run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh

@@ -9,7 +9,7 @@ if ! cargo deny --version >/dev/null 2>&1; then
     cargo install --locked --root "$tools" cargo-deny
 fi
 cargo deny --all-features check bans licenses sources
-# Crates outside of the workspace have their own dependencies.
+# Crates outside the workspace have separate dependencies.
 for apart in mpi bindings/jvm/native; do
     cargo deny --manifest-path "$apart/Cargo.toml" --config deny.toml --all-features check bans licenses sources
 done

@@ -1,9 +1,9 @@
-# Sourced by the scripts of the JVM binding: builds its native library for each architecture that can be
-# linked here, and collects the licences of the contents.
+# Sourced by the scripts of the JVM binding: builds its native library for each architecture that can be linked
+# here, and collects the licences of its contents.
 
 native_output=$(realpath -m "$target_directory")/jvm
 
-# Builds the library for an architecture into the directory that Maven packs.
+# Builds the library for an architecture in the directory from which Maven packages it.
 build_native() {
     local architecture=$1 triple=$1-unknown-linux-gnu place
     place=$native_output/resources/dev/fathom/io/linux-$architecture
@@ -35,7 +35,7 @@ build_natives() {
     fi
 }
 
-# Maven and a JDK, or how to get them.
+# Checks for Maven and a JDK, or explains how to get them.
 need_maven() {
     command -v mvn >/dev/null && command -v javac >/dev/null && return 0
     echo "the JVM binding needs Maven and JDK 17 or newer (Debian: apt-get install maven openjdk-17-jdk-headless)" >&2

@@ -1,6 +1,6 @@
 # Sourced by the scripts that run tests: builds all test programs once, and runs them.
 
-# Every engine, as in packages.
+# With every engine, as in packages.
 all_engines=(--features fathom-io/libhdfs)
 
 # build_tests: builds all programs and tests with one cargo command; a second command could select other

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# reference-fio.sh DIRECTORY: puts the fio whose behaviour is followed into DIRECTORY, with the libraries it needs, apart from the system
-# and without touching it, and prints the path of a program that runs it. It comes from Debian's unstable suite, so apt-get and
-# dpkg-deb are needed; packages are checked by Debian's keys, as with any other installation.
+# reference-fio.sh DIRECTORY: installs the reference fio and its libraries into DIRECTORY, separate from the system, and prints the path
+# of a program that runs it. It comes from Debian's unstable suite, so apt-get and
+# dpkg-deb are needed; packages are verified with Debian's keys, as in any other installation.
 set -euo pipefail
 . "$(dirname "$0")/apt-beside.sh"
 directory=$(realpath -m "${1:?usage: reference-fio.sh DIRECTORY}")

@@ -71,11 +71,11 @@ archive_is_whole() {
     tar -xzf "$archive" -C "$scratch" || return
     git ls-tree -r --name-only HEAD | sort >"$scratch/tracked"
     (cd "$unpacked" && find . ! -type d -printf '%P\n' | sort) | diff "$scratch/tracked" - || return
-    # Recipes build it with the crates that its Cargo.lock names.
+    # Recipes build it with the crates listed in its Cargo.lock.
     cargo metadata --quiet --locked --format-version=1 --manifest-path "$unpacked/Cargo.toml" >/dev/null
 }
 
-# The hash that Nix gives to an unpacked archive.
+# The hash that Nix computes for an unpacked archive.
 unpacked_hash() {
     nix-hash --type sha256 --base32 "$scratch/fathom-$version" 2>/dev/null || echo "@SHA256_UNPACKED@"
 }

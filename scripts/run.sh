@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the release, measures the disk that holds the build directory with `fathom quick`, and makes a page of the result:
-# quick.html in the build directory. The words given to the script go to `fathom quick`. Nothing else is left behind.
+# Builds the release, measures the disk of the build directory with `fathom quick`, and writes an HTML page of the result:
+# quick.html in the build directory. Arguments are passed to `fathom quick`. No other files remain.
 #
 # FATHOM_RUN_PROGRAM names, by its full path, a program that is built already, which tests of this script need.
 set -euo pipefail
@@ -22,7 +22,7 @@ trap 'exit 143' TERM
 
 page=$target_directory/quick.html
 "$fathom" quick --size=512m --time=2s --save="$directory/quick.json" "$@" "$target_directory"
-# From within the directory, so that the page does not name a path that is gone.
+# Run inside the directory, so that the page does not name a path that no longer exists.
 page_path=$(realpath "$target_directory")/quick.html
 (cd "$directory" && "$fathom" report --force --title="How fast is this disk?" -o "$page_path" quick.json)
 printf '\nOpen the report in a browser: xdg-open %q\n' "$page"

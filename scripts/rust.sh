@@ -1,9 +1,9 @@
-# Sourced by the other scripts: finds cargo, or says how to get it.
+# Sourced by the other scripts: finds cargo, or explains how to get it.
 
 # Cargo.toml states the required Rust version, which cargo itself checks.
 wanted_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# A shell that was started before the installation of Rust does not have cargo on its path yet.
+# A shell started before the installation of Rust does not have cargo on its path yet.
 if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
     PATH="$HOME/.cargo/bin:$PATH"
 fi

@@ -1,8 +1,7 @@
-# Sourced by test.sh, and by other scripts with their own list: installs missing tools where that is
-# permitted. A tool that cannot be installed is not a failure: the tests that need it are skipped, and the
-# summary says so.
+# Sourced by test.sh, and by other scripts with their own list: installs missing tools if that is permitted. A
+# tool that cannot be installed is not a failure: the tests that need it are skipped, and the summary says so.
 
-# Debian package, and a command or path pattern that exists once it is installed.
+# Debian package, and a command or path pattern that exists once the package is installed.
 needed_packages=(
     fio:fio
     strace:strace
@@ -57,7 +56,7 @@ missing_packages() {
     done
 }
 
-# Announces what will be installed on this machine, and how long it takes, before doing so.
+# Announces the tools to be installed on this machine, and the expected duration, before installing them.
 announce() {
     local missing
     missing=$(missing_packages | tr '\n' ' ')
@@ -96,7 +95,7 @@ install_missing_packages() {
     echo "installing ${missing[*]}"
     local log=$1
     export DEBIAN_FRONTEND=noninteractive
-    # Only the tests start servers: with this run level, the packages do not.
+    # Only the tests may start servers: with this run level, the packages do not.
     { timeout 300 apt-get -qq update && RUNLEVEL=1 timeout 600 apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
         >"$log" 2>&1 </dev/null || { echo "note: that failed; what needs them is skipped"; tail -3 "$log"; }
 }
@@ -126,7 +125,7 @@ install_python_packages() {
     return 1
 }
 
-# fio-plot, which the tests run on fathom's results. FATHOM_TEST_FIO_PLOT holds its path.
+# fio-plot, which the tests run on fathom's results. FATHOM_TEST_FIO_PLOT contains its path.
 fio_plot_version=1.1.21
 
 install_fio_plot() {
@@ -136,7 +135,7 @@ install_fio_plot() {
     fi
 }
 
-# SciPy, the reference for statistics. FATHOM_TEST_SCIPY holds its path.
+# SciPy, the reference for statistics. FATHOM_TEST_SCIPY contains its path.
 numpy_version=2.4.6
 scipy_version=1.17.1
 
@@ -177,7 +176,8 @@ install_s3_server() {
     rm -rf "$log" "$log.build"
 }
 
-# The reference fio of the tests. FATHOM_TEST_FIO holds its path; if it cannot be fetched, tests use the installed fio.
+# The reference fio of the tests. FATHOM_TEST_FIO contains its path; if it cannot be fetched, tests use the
+# installed fio.
 use_reference_fio() {
     [ -z "${FATHOM_TEST_FIO:-}" ] || return 0
     local log

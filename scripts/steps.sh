@@ -1,7 +1,8 @@
-# Sourced by the scripts that end with `N passed, N failed, N skipped`: a scratch directory, steps that
-# continue after a failure, and the test counts of cargo.
+# Sourced by the scripts that end with `N passed, N failed, N skipped`: a scratch directory, steps that continue
+# after a failure, and the test counts of cargo.
 
-# begin_steps NAME: makes a scratch directory, which is removed when the script exits; NAME distinguishes it from those of other scripts.
+# begin_steps NAME: makes a scratch directory, which is removed when the script exits; NAME distinguishes it
+# from the directories of other scripts.
 begin_steps() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/$1.XXXXXX")
     # Steps may start background jobs, which do not receive an interrupt.

@@ -32,7 +32,7 @@ needed_packages=(
     "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
 )
 
-# said FILE WORD: the text of the comment `# WORD: ...` at the head of a consumer.
+# said FILE WORD: prints the text of the comment `# WORD: ...` at the head of a consumer.
 said() {
     sed -n "2,/^[^#]/s/^# $2: //p" "$1"
 }
@@ -88,7 +88,7 @@ install_from_crate() {
     mkdir "$1/src" && echo 'fn main() {}' >"$1/src/main.rs" && timeout 300 cargo fetch --quiet --manifest-path "$1/Cargo.toml"
 }
 
-# Programs from fio's own packages are next to the reference fio.
+# Programs from fio's packages are next to the reference fio.
 install_from_debian() {
     local root name
     root=$(dirname "$(realpath "$fio")")/root

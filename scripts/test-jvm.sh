@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds the JVM binding and tests it: the native library with cargo, the jar with Maven, as root also on its own file system on a
-# loop device. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
+# Builds the JVM binding and tests it: the native library with cargo, the jar with Maven, as root also on a separate file system on a loop device. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
@@ -64,7 +63,7 @@ example() {
     grep -q 'fathom: [0-9]* IOPS' "$scratch/output" && grep -q '1,024 blocks read with ' "$scratch/output"
 }
 
-# The example with coroutines, after the first one has made its file.
+# The coroutine example, after the first one has created its file.
 kotlin_example() {
     [ -f "$scratch/example/first.data" ] || { echo "SKIP the example in Kotlin: the first one has made no file" | tee -a "$FATHOM_SKIP_LOG"; return 0; }
     local source=bindings/jvm/example-kotlin/src/main/kotlin/example/Coroutines.kt
@@ -83,7 +82,7 @@ kotlin_example() {
     grep -q '4194304 bytes read with ' "$scratch/output"
 }
 
-# Checks that everything which Maven Central requires is in the POM, and that placeholders are in one place.
+# Checks that the POM contains everything required by Maven Central, and that placeholders are in one place.
 central() {
     (cd bindings/jvm && mvn -B -ntp -q -Prelease -pl library -am -DskipTests -DskipITs package) || return 1
     local pom=bindings/jvm/library/target/effective.xml element kind place
@@ -92,24 +91,24 @@ central() {
         grep -q "^ *<$element>" "$pom" || { echo "the POM has no <$element>"; return 1; }
     done
     place=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
-    # The POM's own address and its source control's; Maven adds a module's name to those of a parent.
+    # The POM's URL and that of its source control; Maven appends a module's name to those of a parent.
     if [ "$(grep -c "<url>$place</url>" "$pom")" -ne 2 ] || grep -qF "$place/" "$pom"; then
         echo "the POM's addresses are not those of Cargo.toml, $place"
         grep -n '<url>' "$pom"
         return 1
     fi
-    # grep reads to the end: with -q it leaves unzip a closed pipe, and that counts as a failure.
+    # grep reads to the end: with -q it would close the pipe of unzip early, which counts as a failure.
     for kind in sources javadoc; do
         unzip -l bindings/jvm/library/target/fathom-jvm-*-$kind.jar | grep 'dev/fathom/io/OpenFile\.' >/dev/null || { echo "no jar with $kind"; return 1; }
     done
 }
 
-# The jar contains the licences of what is in its native library.
+# The jar contains the licences of the contents of its native library.
 licences() {
     unzip -p bindings/jvm/library/target/fathom-jvm-[0-9]*[0-9].jar META-INF/COPYRIGHT | grep '^io-uring [0-9.]* (MIT OR Apache-2.0)'
 }
 
-# Classes that a newer JDK compiled would break an older one.
+# Classes compiled by a newer JDK would break an older one.
 rm -rf bindings/jvm/library/target
 step "formatting" cargo fmt --manifest-path bindings/jvm/native/Cargo.toml -- --check
 step "lints" native cargo clippy -q --all-targets --locked -- -D warnings

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds fathom-mpi with each MPI there is (Open MPI and MPICH; or the one whose compiler MPICC names) and runs its tests under that MPI's
-# launcher, and under Slurm. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
+# Builds fathom-mpi with each available MPI (Open MPI and MPICH; or the one whose compiler MPICC names) and runs its tests under that
+# MPI's launcher and under Slurm. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
@@ -61,7 +61,7 @@ counted=$(grep -vc '^SKIP fathom-mpi with ' "$FATHOM_SKIP_LOG")
 [ "$skipped" -eq 0 ] || { echo "skipped:"; sed 's/^SKIP /  /' "$FATHOM_SKIP_LOG"; }
 for title in "${failed_steps[@]}"; do
     echo "failed step: $title"
-    # Failing tests are counted one by one.
+    # Failing tests are counted individually.
     [[ $title == tests* && $failed -gt 0 ]] || failed=$((failed + 1))
 done
 echo "$(($(sum_of passed) - counted)) passed, $failed failed, $skipped skipped"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs, runs and removes the output of `make packages`, each package in its own root: the Debian packages in a new Debian, the RPM
-# packages with rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah, the
+# packages with rpm, the static programs in an empty directory (the one for the other architecture under qemu), the image with buildah, the
 # wheels with pip. As root. Builds the packages first unless target/packages is up to date with this commit.
 # The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
@@ -29,7 +29,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 . scripts/checks.sh
 
-# Runs a job that writes, reads back and verifies, and checks its JSON report. The caller supplies the words before --name.
+# Runs a job that writes, reads back and verifies, and checks its JSON report. The caller supplies the arguments
+# before --name.
 runs_jobs() {
     local directory=$1
     shift
@@ -178,7 +179,8 @@ other_architecture() {
     check "aarch64: the same data of one seed" sh -c "cd $scratch && $here $words && mv data here.data && ${other[*]} $words && cmp data here.data"
 }
 
-# Emulates a whole machine of the other architecture, with io_uring, a disk, a clock and several processors. Its checks count as ours.
+# Emulates a complete machine of the other architecture, with io_uring, a disk, a clock and several processors.
+# Its checks are added to ours.
 other_machine() {
     local place=$target_directory/tools/aarch64-machine title
     if [ ! -x "$scratch/aarch64/fathom" ]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the wheels from a built program, installs them into fresh environments of the oldest and the newest Python there is, and runs the
-# type checker and the tests there, with the example notebook and the examples of the pages. The program is the one that
-# FATHOM_WHEEL_PROGRAM names, else that of the debug build; PYTHONS names other interpreters. The last line is
+# Makes the wheels from a built program, installs them into new environments of the oldest and the newest available Python, and runs the type checker and the
+# tests there, with the example notebook and the examples of the pages. FATHOM_WHEEL_PROGRAM names the program, by default
+# the debug build; PYTHONS names other interpreters. The last line is
 # `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -48,7 +48,7 @@ install() {
     "$2" -m venv "$scratch/$1" && "$scratch/$1/bin/pip" -q install "$scratch"/wheels/*.whl "${test_tools[@]}" "${@:3}"
 }
 
-# Away from the sources, so that the tests import the installed package.
+# Outside the source tree, so that the tests import the installed package.
 copy_tests() {
     mkdir "$scratch/$1/copy" && cp -r bindings/python/{tests,examples} "$scratch/$1/copy" && cp README.md bindings/python/hatch_build.py "$scratch/$1/copy" &&
         cp docs/{python,guide}.md bindings/python/README.md "$scratch/$1/copy/tests"
@@ -107,7 +107,7 @@ skipped=$(($(sum_of_tests skipped) + $(grep -c . "$FATHOM_SKIP_LOG")))
 passed=$(($(sum_of_tests tests) - failed - $(sum_of_tests skipped)))
 for title in "${failed_steps[@]}"; do
     echo "failed step: $title"
-    # Failing tests are counted one by one; a run of them that did not end, and any other step, count as one.
+    # Failing tests are counted individually; a test run that did not finish, and any other step, count as one.
     [[ $title == *": tests" && $failed -gt 0 ]] || failed=$((failed + 1))
 done
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests, or the checks, one step after the other even when one fails, and ends with a summary. The last line is
+# Runs the tests or the checks step by step, continues after failures, and ends with a summary. The last line is
 # `N passed, N failed, N skipped`, and the exit status is 0 when nothing failed.
 #
 #   test.sh                     every test
@@ -47,8 +47,8 @@ check_documentation() {
         cargo doc --package fathom-api --no-deps --document-private-items --all-features --locked
 }
 
-# Packages exist for two C libraries and two architectures, which differ in types. This is only a type check,
-# so any C compiler will do for the C code in dependencies.
+# Packages exist for two C libraries and two architectures with different types. This is only a type check, so
+# any C compiler will do for the C code in dependencies.
 check_other_platform() {
     local platform=aarch64-unknown-linux-musl
     if ! rustup -q target add "$platform" 2>/dev/null; then
@@ -152,7 +152,7 @@ summary() {
     local title
     for title in "${failed_steps[@]}"; do
         echo "failed step: $title"
-        # Failing tests are counted one by one. A step without any, such as one that does not build, counts as one.
+        # Failing tests are counted individually. A failed step without any, such as a failed build, counts as one.
         if [[ $title != tests* ]] || [ "$(sum_of failed)" -eq 0 ]; then
             failed=$((failed + 1))
         fi
@@ -195,7 +195,7 @@ announce "$what"
 install_missing_components
 case $what in
 tests | servers)
-    # The scripts of servers install what they need.
+    # The server scripts install the packages that they need.
     [ "$what" = tests ] || export FATHOM_TEST_SERVERS=all INSTALL=1
     get_tools >"$scratch/tools" 2>&1 &
     tools=$!

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the wheels from a built program: `fathom-io`, which holds it, and `fathom-fio-compat`, which has fio's names for it.
+# Makes the wheels from a built program: `fathom-io`, which contains it, and `fathom-fio-compat`, which provides fio's names for it.
 #
 #   wheel.sh OUTPUT [PROGRAM [COPYRIGHT]]
 #
-# PROGRAM is one that runs where the wheel is to run; without one, it is built for this machine. COPYRIGHT has the licences of
-# what is inside. FATHOM_VERSION and SOURCE_DATE_EPOCH are those of the commit unless they are set. The same program gives the same bytes.
+# PROGRAM must be for the platform of the wheel; by default it is built for this machine. COPYRIGHT contains the licences of
+# its contents. FATHOM_VERSION and SOURCE_DATE_EPOCH default to those of the commit. The wheels are reproducible.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 1; }

@@ -1,7 +1,6 @@
 """Builds the wheel: puts a built program into it and names the platforms that this program runs on.
 
-FATHOM_WHEEL_PROGRAM names the program. What it needs is read from the file itself, so the name of the wheel is true. Without the
-variable the wheel holds no program and is for every platform; it uses the one on the PATH.
+FATHOM_WHEEL_PROGRAM names the program. The required platform is determined from the file, so that the tags of the wheel are accurate. Without the variable, the wheel contains no program, suits every platform, and uses the program on the PATH.
 """
 
 from __future__ import annotations
@@ -17,16 +16,17 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Libraries that every glibc system has, by PEP 600. The program loads all others only when an engine wants them.
+# Libraries available on every glibc system according to PEP 600. The program loads all others only when an
+# engine needs them.
 C_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1"}
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
-# Before these there was no name for the platform.
+# Older glibc versions have no platform tag.
 OLDEST_GLIBC = {"x86_64": (2, 5), "aarch64": (2, 17)}
 OLDEST_MUSL = "1_1"
 
 
 def version() -> str:
-    """FATHOM_VERSION, else that of the workspace."""
+    """FATHOM_VERSION, otherwise the version of the workspace."""
     given = os.environ.get("FATHOM_VERSION")
     if given:
         return given
@@ -41,7 +41,7 @@ def version() -> str:
 
 
 def platforms(program: Path) -> list[str]:
-    """The platform tags of an executable: a static one runs with every C library, another with the glibc of its symbols and newer."""
+    """The platform tags of an executable: a static one runs with any C library, a dynamic one with the glibc version of its symbols or a newer one."""
     try:
         with program.open("rb") as file:
             elf = ELFFile(file)
@@ -65,7 +65,7 @@ def platforms(program: Path) -> list[str]:
 
 
 def requirements(elf: Any) -> tuple[set[str], set[str]]:
-    """The libraries that a dynamic program wants at its start, and the versions of their symbols."""
+    """The libraries that a dynamic program loads at startup, and the versions of their symbols."""
     libraries: set[str] = set()
     versions: set[str] = set()
     for section in elf.iter_sections():

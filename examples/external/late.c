@@ -1,4 +1,4 @@
-/* An asynchronous engine for fathom, on files: I/Os are held until they are waited for, and then done, after a delay.
+/* An asynchronous engine for fathom, on files: I/Os are held until the job waits for them, and then executed after a delay.
  * cc -shared -fPIC -O2 -Iinclude -o late.so examples/external/late.c
  * fathom --name=a --ioengine=external:./late.so --iodepth=8 --delay=100us --size=16m --rw=randwrite --verify=crc32c */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
-//! An engine for fathom in Rust: targets are memory, which ends with the clone that has it.
-//! rustc --edition 2024 -O --crate-type cdylib -o memory.so examples/external/memory.rs
-//! fathom --name=a --ioengine=external:./memory.so --capacity=16m --rw=randwrite --verify=crc32c
+//! An engine for fathom in Rust: targets are memory that is freed at the end of its clone. rustc --edition 2024
+//! -O --crate-type cdylib -o memory.so examples/external/memory.rs fathom --name=a
+//! --ioengine=external:./memory.so --capacity=16m --rw=randwrite --verify=crc32c
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null;
@@ -41,7 +41,7 @@ struct Setup {
     values: *const Value,
     targets: *const Target,
     target_count: u32,
-    // What follows is not needed here.
+    // The remaining functions are not needed here.
 }
 
 #[repr(C)]
@@ -111,7 +111,7 @@ static ENGINE: Engine = Engine {
     close: Some(close),
 };
 
-/// What one clone keeps.
+/// State of one clone.
 struct Memory {
     targets: Vec<Vec<u8>>,
 }
@@ -132,7 +132,7 @@ unsafe extern "C" fn open(setup: *const Setup, state: *mut *mut c_void) -> c_int
 }
 
 unsafe extern "C" fn queue(state: *mut c_void, io: *const Io) -> i64 {
-    // SAFETY: the state is what `open` has made, and the buffer belongs to the I/O.
+    // SAFETY: the state was created by `open`, and the buffer belongs to the I/O.
     let (memory, io) = unsafe { (&mut *state.cast::<Memory>(), &*io) };
     let (start, length) = (io.offset as usize, io.length as usize);
     let Some(place) = memory.targets[io.target as usize].get_mut(start..start + length) else { return -EINVAL };

@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `block_trace`.
+//! Passes the fuzzer's input to the target `block_trace`.
 
 #![no_main]
 

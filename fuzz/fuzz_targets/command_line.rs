@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `command_line`.
+//! Passes the fuzzer's input to the target `command_line`.
 
 #![no_main]
 

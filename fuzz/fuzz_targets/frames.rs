@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `frames`.
+//! Passes the fuzzer's input to the target `frames`.
 
 #![no_main]
 

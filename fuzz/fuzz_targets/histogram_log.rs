@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `histogram_log`.
+//! Passes the fuzzer's input to the target `histogram_log`.
 
 #![no_main]
 

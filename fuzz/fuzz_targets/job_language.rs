@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `job_language`.
+//! Passes the fuzzer's input to the target `job_language`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `ledger`.
+//! Passes the fuzzer's input to the target `ledger`.
 
 #![no_main]
 

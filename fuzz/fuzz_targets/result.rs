@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `result`.
+//! Passes the fuzzer's input to the target `result`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Hands what the fuzzer makes up to the target `verify_state`.
+//! Passes the fuzzer's input to the target `verify_state`.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! What is done with arbitrary bytes. Nothing here may panic, hang, or take memory without bound; what did so once is kept in
-//! `fuzz/findings`, and the tests of the program go through it.
+//! The functions that process arbitrary bytes. They must not panic, hang, or use unbounded memory; inputs that
+//! once caused such a failure are kept in `fuzz/findings`, and the tests of the program replay them.
 
 use fathom_command::printer::Screen;
 use fathom_hosts::frames::{self, Splitter};
@@ -22,10 +22,10 @@ use std::io::{Cursor, Error, ErrorKind, Result, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A target: its name, and what it does.
+/// A target: its name and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     ("job_language", job_language),
     ("command_line", command_line),
@@ -38,7 +38,7 @@ pub const TARGETS: &[Target] = &[
     ("frames", frames),
 ];
 
-/// A machine on which every file has the same text.
+/// A machine on which every file has the same content.
 struct Memory(String);
 
 impl Machine for Memory {
@@ -90,10 +90,10 @@ impl Source for Memory {
     }
 }
 
-/// Reads jobs, and plans their run without looking at a file.
+/// Parses jobs, and plans their run without accessing files.
 fn read_and_plan(arguments: &[String], source: &Memory) {
     let Outcome::Run(mut spec) = fathom_spec::parse("fathom", arguments, source) else { return };
-    // One clone of each job says all; what a log names lies outside.
+    // One clone of each job suffices; paths named by a log are not accessed.
     spec.program.parse_only = true;
     let _ = Plan::new(&spec, fathom_engines::definition_of);
 }
@@ -104,14 +104,14 @@ pub fn job_language(data: &[u8]) {
     read_and_plan(&["job.fio".to_owned()], &source);
 }
 
-/// A command line, a word per line.
+/// A command line, one argument per line.
 pub fn command_line(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let arguments: Vec<String> = text.split('\n').map(str::to_owned).collect();
     read_and_plan(&arguments, &Memory("[job]\nsize=4k\n".to_owned()));
 }
 
-/// Recorded I/O in either form, read for a replay. The first byte chooses among rules.
+/// Recorded I/O in either format, read for a replay. The first byte selects the rules.
 pub fn io_log(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let rules = Rules {
@@ -130,7 +130,7 @@ pub fn io_log(data: &[u8]) {
     }
 }
 
-/// A block trace, event by event and merged with itself.
+/// A block trace, read event by event and merged with itself.
 pub fn block_trace(data: &[u8]) {
     if let Ok(mut trace) = Trace::open(Cursor::new(data)) {
         let mut payload = Vec::new();
@@ -150,7 +150,7 @@ pub fn block_trace(data: &[u8]) {
     }
 }
 
-/// A result that fathom or fio printed.
+/// A result printed by fathom or fio.
 pub fn result(data: &[u8]) {
     let Ok(result) = fathom_results::parse(&String::from_utf8_lossy(data), "input") else { return };
     let _ = result.servers();
@@ -171,10 +171,10 @@ pub fn verify_state(data: &[u8]) {
     with_file(data, |path| tool("verify-state", &[path]));
 }
 
-/// A ledger, and its check against a file of zeros.
+/// A ledger, and a check of it against a file of zeros.
 pub fn ledger(data: &[u8]) {
     let Ok(account) = Account::read(data) else { return };
-    // The size of a write is limited by the files of a run; here nothing limits what is claimed.
+    // In a run, files limit the size of a write; here nothing limits the declared size.
     let longest = account.operations.iter().map(|operation| operation.issued.length).max().unwrap_or(0);
     if longest > 1 << 16 || account.operations.len() > 1000 {
         return;
@@ -190,7 +190,7 @@ pub fn ledger(data: &[u8]) {
     }
 }
 
-/// A histogram log, also a compressed one.
+/// A histogram log, possibly compressed.
 pub fn histogram_log(data: &[u8]) {
     let _ = inflate(&mut Cursor::new(data), &mut Limited(1 << 20));
     with_file(data, |path| {
@@ -199,10 +199,10 @@ pub fn histogram_log(data: &[u8]) {
     });
 }
 
-/// What a host sends to its controller, and a controller to a host: cut into frames, whatever the pieces, and read.
+/// Messages between hosts and their controller: split into frames of arbitrary pieces, and parsed.
 pub fn frames(data: &[u8]) {
     let size = usize::from(data.first().copied().unwrap_or(1).max(1));
-    // Few inputs have the right checksum, so what a frame holds is read without one as well.
+    // Few inputs have the correct checksum, so the content of a frame is also parsed without one.
     let body = data.get(1..).unwrap_or_default();
     let _ = frames::read::<FromAgent>(body);
     let _ = frames::read::<ToAgent>(body);
@@ -218,7 +218,7 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// Takes this many bytes and no more.
+/// Accepts up to this many bytes.
 struct Limited(usize);
 
 impl Write for Limited {
@@ -246,7 +246,7 @@ fn tool(name: &str, words: &[OsString]) {
     }
 }
 
-/// Gives data as a file in memory.
+/// Provides data as a file in memory.
 fn with_file(data: &[u8], work: impl FnOnce(OsString)) {
     let Ok(file) = tempfile::NamedTempFile::new_in("/dev/shm").or_else(|_| tempfile::NamedTempFile::new())
     else {

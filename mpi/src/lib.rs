@@ -1,9 +1,9 @@
 //! A run of fathom whose hosts are the ranks of an MPI job: `mpirun -n 512 fathom-mpi job.fio`.
 //!
-//! Every rank reads the same command line and files, which rank 0 has read for all, plans them for its machine and runs them
-//! under its own supervisor. [`rounds`] has all ranks start together; while jobs run, no rank uses MPI. What the ranks
-//! have counted is added up on its way to rank 0, which prints one report ([`run`]). If a rank dies, MPI ends all; what
-//! [`snapshots`] had of them until then can still be printed ([`remains`]).
+//! Every rank receives the command line and files from rank 0, plans the jobs for its machine and runs them
+//! under its own supervisor. [`rounds`] makes all ranks start together; while jobs run, no rank uses MPI. The
+//! results of the ranks are summed on their way to rank 0, which prints one report ([`run`]). If a rank dies,
+//! MPI ends all ranks; their last [`snapshots`] can still be printed ([`remains`]).
 
 #![forbid(unsafe_code)]
 

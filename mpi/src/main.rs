@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_defect));
-    // Started early: it takes two milliseconds, which other work uses.
+    // Started early: this takes two milliseconds, during which other work proceeds.
     let calibration = Calibration::start();
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program_name = words.next().unwrap_or_else(|| "fathom-mpi".to_owned());

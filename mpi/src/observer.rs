@@ -23,7 +23,7 @@ pub(crate) struct Rank<'a> {
     /// Its host data from before the run.
     pub(crate) host: HostRunReport,
     pub(crate) is_first: bool,
-    /// Report files that are laid out.
+    /// True to report files that are laid out.
     pub(crate) for_people: bool,
     pub(crate) snapshots: Option<Snapshots>,
     snapshot_ns: u64,
@@ -68,7 +68,7 @@ impl<'a> Rank<'a> {
         host
     }
 
-    /// Writes a snapshot if requested; false if not.
+    /// Writes a snapshot if requested; returns false if not.
     pub(crate) fn keep(&mut self, result: RankResult, is_whole: bool) -> bool {
         let offset = self.rounds.clock().before.unwrap_or_default();
         let now_ns = here(monotonic_ns(), offset);
@@ -85,7 +85,7 @@ impl Observer for Rank<'_> {
     /// Rank 0's messages appear as in any run. The others print all of theirs on standard error.
     fn message(&mut self, message: &Message) {
         if let Message::LayingOut { job, files, bytes } = message {
-            // They do that concurrently: one reports it for all.
+            // All ranks do this concurrently, so one reports it for all.
             if self.is_first && self.for_people {
                 self.output.line(&layout_line(job, *files, *bytes));
             }
@@ -143,7 +143,7 @@ impl Observer for Rank<'_> {
     }
 
     fn take_input(&mut self) -> Option<Request> {
-        // Until it polls again.
+        // Until the next poll.
         self.is_waiting = false;
         let now_ns = monotonic_ns();
         let begun_ns = self.rounds.started()?.at_ns;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Additional text of `--help`.
 pub(crate) const HELP: &str = "\
 Of fathom-mpi alone (mpirun -n RANKS fathom-mpi [option...] [jobfile...]):
-  --snapshots=DIR       Every rank writes its report so far to DIR once a second, for the case that one of them dies
+  --snapshots=DIR       Every rank writes its report so far to DIR once a second, in case one of them dies
   --report-of=DIR       Print the report of what a run has left in DIR (without mpirun; with --output, --output-format)";
 
 /// Options that fathom does not have.
@@ -19,7 +19,7 @@ pub struct Own {
     pub report_of: Option<PathBuf>,
 }
 
-/// Removes them from a command line; the rest is fathom's. The error is a line for the user.
+/// Removes these options from a command line; the rest are fathom's. The error is a line for the user.
 pub fn own_options(words: Vec<String>) -> Result<(Own, Vec<String>), String> {
     let (mut own, mut left) = (Own::default(), Vec::new());
     let mut words = words.into_iter();
@@ -42,7 +42,7 @@ pub fn own_options(words: Vec<String>) -> Result<(Own, Vec<String>), String> {
     Ok((own, left))
 }
 
-/// Why a run of ranks does not support an option; a line for the user.
+/// The reason why a run of ranks does not support an option; a line for the user.
 pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<String> {
     const RANKS: &str = "the hosts of a run are the ranks that mpirun or srun starts";
     const SILENT: &str = "ranks say nothing while jobs run; --snapshots=DIR keeps what they have done so far";

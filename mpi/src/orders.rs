@@ -11,11 +11,11 @@ use std::path::PathBuf;
 /// Orders for all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Orders {
-    /// The common input.
+    /// The common input of all ranks.
     pub(crate) invocation: Invocation,
     /// All ranks.
     pub(crate) places: Places,
-    /// Where they write their snapshots.
+    /// Directory for their snapshots.
     pub(crate) snapshots: Option<PathBuf>,
     /// Identifies this run.
     pub(crate) run: u64,
@@ -24,11 +24,11 @@ pub(crate) struct Orders {
 /// The ranks as hosts, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Places {
-    /// The machine of each.
+    /// The machine of each rank.
     pub(crate) nodes: Vec<String>,
     /// `NODE`, or `NODE.RANK` if a node has several.
     pub(crate) names: Vec<String>,
-    /// Groups of each: its node, if that is not its name.
+    /// Groups of each rank: its node, if that is not its name.
     pub(crate) groups: Vec<Vec<String>>,
 }
 
@@ -71,7 +71,7 @@ impl Places {
         }
     }
 
-    /// All of them, as if given as a host list.
+    /// All places, as if given as a host list.
     pub(crate) fn list(&self) -> HostList {
         let entries = self.names.iter().zip(&self.groups);
         HostList(
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(places.names, ["a.0", "b", "a.2", "c"]);
         let place = places.of_rank(2);
         assert_eq!((place.name(), place.index, place.hosts.len()), ("a.2", 2, 4));
-        // A job for the node runs on all of its ranks.
+        // A job for the node runs on all ranks of the node.
         let wanted = ["a".to_owned()];
         let runs: Vec<bool> = (0..4).map(|rank| places.of_rank(rank).runs(&wanted)).collect();
         assert_eq!(runs, [true, false, true, false]);

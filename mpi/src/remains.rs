@@ -58,7 +58,7 @@ pub fn report(directory: &Path, words: &[String], source: &dyn Source) -> ExitCo
     }
 }
 
-/// The results found, and a line for each rank with missing ones. The error is also a line.
+/// The results found, and a line for each rank without one. The error is also a line.
 fn read(directory: &Path) -> Result<(Sum, Vec<String>), String> {
     let path = directory.join(RUN);
     let bytes = std::fs::read(&path)
@@ -99,7 +99,7 @@ fn name(host: &mut HostRunReport, run: &RunFile, rank: usize) {
     crate::run::TRANSPORT.clone_into(&mut host.transport);
 }
 
-/// A rank's file, and its age in seconds; or why there is none.
+/// A rank's file and its age in seconds, or the reason why there is none.
 fn taken(run: &RunFile, path: &Path) -> Result<(RankFile, u64), String> {
     let missing = || "it left no snapshot".to_owned();
     let bytes = std::fs::read(path).map_err(|_| missing())?;
@@ -136,7 +136,7 @@ mod tests {
             run: 7,
             ..Orders::default()
         };
-        // Of another run.
+        // Of a different run.
         let old = RankFile { run: 6, result: result(), is_whole: true, taken_ms: None };
         snapshots::begin(&orders).expect("it can be used");
         std::fs::write(rank_file(directory.path(), 2), written(&old)).expect("a file");
@@ -153,7 +153,7 @@ mod tests {
         let outcome = sum.outcome();
         assert_eq!((outcome.failed_jobs, outcome.report.jobs[0].clones), (3, 2));
         assert!(outcome.report.notes[0].contains("the first 2.5 s"), "{:?}", outcome.report.notes);
-        // The next run starts over.
+        // The next run starts with an empty directory.
         snapshots::begin(&orders).expect("it can be used");
         assert_eq!(read(directory.path()).expect("a run").1.len(), 4);
     }

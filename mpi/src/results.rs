@@ -1,8 +1,8 @@
 //! Sums of the ranks' results on their way to rank 0.
 //!
-//! The reports of a thousand ranks do not fit through one socket: each rank adds its own to sums and keeps only what its row
-//! shows ([`Merged::shorten`]). Each rank sends up one report of sums, however many ranks are below it, and a row for each of
-//! them.
+//! The reports of a thousand ranks are too much for one socket: each rank adds its report to sums and keeps
+//! only the contents of its row ([`Merged::shorten`]). Each rank sends up one report of sums, however many
+//! ranks are below it, and a row for each of them.
 
 use crate::communicator::Ranks;
 use crate::orders::{broadcast, written};
@@ -74,7 +74,7 @@ impl Sum {
 
 /// Sums the results of all ranks; returned on rank 0.
 pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
-    // The time in which all were running must be known before the figures in it can be summed.
+    // The time in which all were running must be known before figures for it can be summed.
     let add =
         |window: &mut OverlapWindow, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
     let window = ranks.fold(OverlapWindow::of(&own.host), add, written);
@@ -84,7 +84,7 @@ pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
     sum.merged.shorten(&window);
     let add = |sum: &mut Sum, bytes: Vec<u8>| match frames::read(&bytes) {
         Ok(below) => sum.merge(below),
-        // All ranks run the same program, so this is impossible; otherwise the exit code would report it.
+        // Impossible, because all ranks run the same program; otherwise the exit code would report it.
         Err(_) => sum.lost_logs = true,
     };
     ranks.fold(sum, add, written)

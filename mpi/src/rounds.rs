@@ -1,6 +1,6 @@
-//! How all ranks start a stage of their jobs at the same instant.
+//! Makes all ranks start a stage of their jobs at the same instant.
 //!
-//! The ranks go through rounds together, all of them through every round, whatever becomes of their jobs. In a round
+//! All ranks take part in every round, regardless of the state of their jobs. In a round
 //!
 //! 1. each rank says where it stands, up the tree: its jobs of a stage are ready, or it will have none any more;
 //! 2. rank 0 has heard of all, and says down the tree what follows: the earliest stage that ranks are ready for begins, or the run is
@@ -21,10 +21,10 @@ use fathom_stats::hosts::{ClockOffset, ClockReport};
 use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
 use std::time::{Duration, Instant};
 
-/// The start is this far ahead, so that every rank has received it, plus a share for each of them.
+/// Lead time of the start, so that every rank has received it; a share for each rank is added.
 const LEAD_NS: u64 = 100_000_000;
 const LEAD_PER_RANK_NS: u64 = 1_000_000;
-/// Maximum needed: the message takes as many steps as the number of ranks has bits.
+/// Maximum lead time: the message takes as many steps as the number of ranks has bits.
 const LONGEST_LEAD_NS: u64 = 1_000_000_000;
 
 /// Pause between two polls: a share of the time waited so far, within these limits.
@@ -46,7 +46,7 @@ pub enum Stand {
 pub struct Start {
     /// The jobs of this stage begin.
     pub stage: u32,
-    /// At this time of the rank's own monotonic clock, ns.
+    /// Start time on the rank's own monotonic clock, ns.
     pub at_ns: u64,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Rounds<'a> {
         self.started
     }
 
-    /// The first agreed instant, ns of rank 0's monotonic clock.
+    /// The first agreed instant, ns on rank 0's monotonic clock.
     pub fn begun_ns(&self) -> Option<u64> {
         self.begun_ns
     }
@@ -107,8 +107,8 @@ impl<'a> Rounds<'a> {
         &self.clock
     }
 
-    /// Advances the round without waiting; true at the end of a round. This rank's state is reported once per
-    /// round, at the first call.
+    /// Advances the round without waiting; returns true at the end of a round. This rank's state is reported
+    /// once per round, at the first call.
     pub fn advance(&mut self, stand: Stand) -> bool {
         if matches!(self.step, Step::Outside) {
             self.earliest = stand;
@@ -143,7 +143,7 @@ impl<'a> Rounds<'a> {
         true
     }
 
-    /// Sleeps until the next useful poll.
+    /// Sleeps until the next poll is useful.
     pub fn pause(&self) {
         let waited = self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed());
         std::thread::sleep((waited / PAUSE_SHARE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
@@ -223,7 +223,7 @@ impl<'a> Rounds<'a> {
         self.ranks.tell(child, About::Clocks, [RESULT, sum.offset_ns.cast_unsigned(), sum.bound_ns]);
     }
 
-    /// Answers the parent's probes; returns the offset of this clock from rank 0's.
+    /// Responds to the parent's probes; returns the offset of this clock from rank 0's.
     fn answer(&self, parent: usize) -> ClockOffset {
         loop {
             let [kind, offset_ns, bound_ns] = self.ranks.hear_closely(parent, About::Clocks);

@@ -1,8 +1,8 @@
 //! A rank from start to end.
 //!
-//! Whatever happens to a rank, it takes part in every collective step, in this order: the places, rank 0's orders, the
-//! messages before the run, the decision to run, the rounds, the sums, the end. So no rank waits forever; if a rank dies, MPI
-//! ends all others.
+//! Every rank always takes part in every collective step, in this order: the places, rank 0's orders, the
+//! messages before the run, the decision to run, the rounds, the sums, the end. So no rank waits forever; if a
+//! rank dies, MPI ends all others.
 
 use crate::communicator::Ranks;
 use crate::observer::Rank;
@@ -29,13 +29,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Transport in reports.
+/// Name of the transport in reports.
 pub(crate) const TRANSPORT: &str = "mpi";
 
-/// Nothing went wrong.
+/// Exit code of success.
 const SUCCESS: u8 = 0;
 
-/// Time limit for leaving MPI when all ranks do.
+/// Time limit for leaving MPI when all ranks do so.
 const LEAVING: Duration = Duration::from_secs(10);
 
 /// The command line and its context.
@@ -52,14 +52,13 @@ pub struct Typed<'a> {
     pub calibration: Calibration,
 }
 
-/// Signals that all threads of MPI must leave to this one. They are therefore blocked before MPI is
-/// initialized.
+/// Signals that no thread of MPI may take from this one. They are therefore blocked before MPI is initialized.
 pub fn take_signals() -> Result<SignalQueue, Refused> {
     SignalQueue::new(&[&OF_USERS[..], &[libc::SIGCHLD]].concat())
 }
 
-/// Runs this rank; returns its exit code. Only rank 0 may return a non-zero code, after all others have
-/// ended: some launchers end all ranks when one fails.
+/// Runs this rank; returns its exit code. Only rank 0 may return a nonzero code, after all others have ended:
+/// some launchers end all ranks when one fails.
 pub fn run(ranks: Ranks, typed: Typed<'_>, signals: &SignalQueue) -> ExitCode {
     let places = Places::gather(&ranks);
     let first = places.map(|places| First::prepare(&typed, places));
@@ -71,28 +70,28 @@ pub fn run(ranks: Ranks, typed: Typed<'_>, signals: &SignalQueue) -> ExitCode {
     // Without orders there is no run.
     let code = broadcast(&ranks, orders.as_ref())
         .and_then(|orders: Orders| run_orders(&ranks, &orders, typed, &mut output, signals));
-    // Rank 0 may still be printing. Finalizing MPI busy-waits.
+    // Rank 0 may still be printing, and finalizing MPI busy-waits.
     ranks.barrier();
     let code = ended.or(code).unwrap_or(SUCCESS);
     leave(ranks, code);
     ExitCode::from(code)
 }
 
-/// Leaves MPI, or the process: MPICH over UCX and TCP sometimes hangs in finalization, busy-waiting forever.
+/// Leaves MPI, or the process: with UCX and TCP, MPICH sometimes hangs in finalization and busy-waits forever.
 fn leave(ranks: Ranks, code: u8) {
-    // No process is forked from here on, so another thread is safe.
+    // No process is forked from here on, so an additional thread is safe.
     let watch = std::thread::Builder::new().spawn(move || {
         std::thread::sleep(LEAVING);
         fathom_sys::process::exit_now(i32::from(code));
     });
-    // Without it, the end may be delayed.
+    // Without the thread, the end may be delayed.
     drop(watch);
     drop(ranks);
 }
 
 /// Rank 0's interpretation of the command line.
 enum First {
-    /// There is nothing to run.
+    /// Nothing to run.
     Ended(u8),
     Runs {
         orders: Box<Orders>,
@@ -157,7 +156,7 @@ impl First {
     }
 }
 
-/// Runs the orders; rank 0 gets the exit code.
+/// Runs the orders; returns the exit code on rank 0.
 fn run_orders(
     ranks: &Ranks,
     orders: &Orders,
@@ -217,7 +216,7 @@ fn run_orders(
 
 type Planned = Result<(RunSpec, Plan), Vec<String>>;
 
-/// Prints the messages before the run, and decides whether to run: not if no rank can run its jobs.
+/// Prints the messages before the run and decides whether to run: not if no rank can run its jobs.
 fn open(ranks: &Ranks, name: &str, planned: &Planned, output: &mut Output) -> bool {
     let (lines, own) = match planned {
         Ok((spec, plan)) => {
@@ -258,8 +257,8 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
     let ended = match planned {
         Some((spec, plan)) => {
             let options = planning::options(&spec.program);
-            // It forks, although MPI has threads in this process. They sleep and hold nothing that a child
-            // needs: a child does not call MPI, and ends by _exit, so that no MPI code runs in it.
+            // It forks although MPI has threads in this process. They sleep and hold nothing that a child
+            // needs: a child does not call MPI and ends by _exit, so that no MPI code runs in it.
             let ended =
                 supervisor::run(&plan, here::engines(&plan), calibration.finish(), options, &mut rank);
             ended.map_err(|error| {
@@ -307,7 +306,7 @@ fn signal_of(error: &StartError) -> Option<i32> {
     }
 }
 
-/// Ranks may share a directory, so each has its own logs: `NAME.RANK`, like logs of hosts.
+/// Ranks may share a directory, so each has separate logs: `NAME.RANK`, as for hosts.
 fn name_logs(plan: &mut Plan, name: &str) {
     let named = |path: &Path| {
         let mut text = path.as_os_str().to_owned();

@@ -1,7 +1,9 @@
-//! Each rank's results so far, in a directory: when a rank dies, MPI ends all others with it, and this is what remains.
+//! Each rank's results so far, in a directory: if a rank dies, MPI ends all others, and only the snapshots
+//! remain.
 //!
-//! `run` lists the participants. `rank-N` is rank N's report: once a second while its jobs run, and the final one when they
-//! are over. A file is written under another name first, so readers always find a complete one.
+//! `run` lists the participants. `rank-N` is rank N's report: once a second while its jobs run, and the final
+//! one when they are over. A file is first written under another name, so that readers always find a complete
+//! one.
 
 use crate::orders::{Orders, Places, written};
 use crate::results::RankResult;
@@ -29,9 +31,9 @@ pub(crate) struct RunFile {
 pub(crate) struct RankFile {
     pub(crate) run: u64,
     pub(crate) result: RankResult,
-    /// The result is final.
+    /// True if the result is final.
     pub(crate) is_whole: bool,
-    /// When it was written, ms after the agreed instant.
+    /// Time of writing, ms after the agreed instant.
     pub(crate) taken_ms: Option<u64>,
 }
 

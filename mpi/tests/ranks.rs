@@ -1,5 +1,5 @@
-//! Communication between the ranks of a job, under the launcher of the MPI that this is built for. `FATHOM_MPIRUN` names
-//! another command. This program is the test and, started again with the name of a check, each of its ranks.
+//! Communication between the ranks of a job, under the launcher of the MPI in use. `FATHOM_MPIRUN` names
+//! another command. This program is both the test and, restarted with the name of a check, each of its ranks.
 
 #![allow(clippy::print_stdout, reason = "it is the runner of its tests")]
 
@@ -9,7 +9,7 @@ use fathom_mpi::communicator::{Ranks, Refusal};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than the maximum length of an MPI message, so that it takes several.
+/// Exceeds the maximum length of an MPI message, so that several are needed.
 const LONG: usize = (40 << 20) + 3;
 
 /// A check: its name, its function on each rank, and the numbers of ranks.

@@ -1,5 +1,5 @@
-//! Whole runs of the program, under the launcher of the MPI that this is built for. `FATHOM_MPIRUN` names another command; an
-//! argument filters tests by name.
+//! Complete runs of the program, under the launcher of the MPI in use. `FATHOM_MPIRUN` names another command;
+//! an argument filters tests by name.
 
 #![allow(clippy::print_stdout, reason = "it is the runner of its tests")]
 
@@ -142,7 +142,7 @@ impl Done {
         self
     }
 
-    /// Its report as JSON, and nothing else.
+    /// Its standard output, which must be exactly the JSON report.
     #[track_caller]
     fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.out, self.err))
@@ -195,7 +195,7 @@ fn sums_are_exact(place: &Place) -> Result<(), String> {
             let before = &host["clock"]["before"];
             let (offset, bound) = (before["offset_ns"].as_i64(), before["bound_ns"].as_u64());
             let (offset, bound) = (offset.expect("an offset"), bound.expect("a bound"));
-            // All of them are on this machine, with one clock.
+            // All ranks are on this machine, with one clock.
             assert!(offset.unsigned_abs() <= bound, "{host}");
             assert!(host["clock"]["after"]["bound_ns"].is_u64() && host["start_skew_ns"].is_i64(), "{host}");
         }
@@ -332,7 +332,7 @@ fn each_rank_has_logs_of_its_own(place: &Place) -> Result<(), String> {
 
 const LONG: &str = "--ioengine=null --size=1m --time_based --runtime=30 --rate_iops=1000";
 
-/// Signals the launcher, as Ctrl-C does, and returns the output printed within the time that launchers give
+/// Signals the launcher, as Ctrl-C does, and returns the output printed within the time that launchers grant
 /// their ranks.
 fn interrupted(child: Child) -> Done {
     let begin = Instant::now();

@@ -1,9 +1,9 @@
-# Sourced by scripts/test-packages.sh: a virtual machine for aarch64, with the kernel of Debian. qemu-user knows no io_uring and has the clock of its
-# host; here the program meets a whole system of its architecture, emulated.
+# Sourced by scripts/test-packages.sh: a virtual machine for aarch64 with Debian's kernel. qemu-user does not
+# support io_uring and uses the clock of its host; here the program runs on a completely emulated system.
 
 . scripts/apt-beside.sh
 
-# fetch_kernel PLACE: kernel, modules and a shell for the machine, once, into PLACE.
+# fetch_kernel PLACE: puts kernel, modules and a shell for the machine into PLACE, once.
 fetch_kernel() {
     local place=$1 state image package apt_architecture=arm64
     [ ! -e "$place/kernel/boot" ] || return 0

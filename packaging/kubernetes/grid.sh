@@ -4,7 +4,7 @@
 #   grid.sh IMAGE CLASS...     for example: grid.sh registry.example/fathom:0.1.0 standard premium-rwo
 #
 # KUBECTL names another kubectl, or one with options ("kubectl --context=test"); SIZE (8Gi) is the size of a volume, TIME (5s) that of each
-# of the eight tests. What a test says goes to standard output, the progress to standard error.
+# of the eight tests. Test output goes to standard output, progress to standard error.
 set -euo pipefail
 if [ $# -lt 2 ]; then
     sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
@@ -53,7 +53,7 @@ spec:
             - name: tmp
               mountPath: /tmp
       volumes:
-        # Made with the pod, and removed with it.
+        # Created with the pod and removed with it.
         - name: data
           ephemeral:
             volumeClaimTemplate:
@@ -84,7 +84,7 @@ has_begun() {
 
 status=0
 for class in "$@"; do
-    # Names of classes may have dots, which names of pods may not.
+    # Names of storage classes may contain dots, but names of pods may not.
     name=fathom-grid-${class//./-}
     trap '"${kubectl[@]}" delete job "$name" --ignore-not-found >/dev/null' EXIT
     echo "storage class $class: about a minute, and until its volume is there" >&2

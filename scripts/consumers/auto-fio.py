@@ -2,7 +2,7 @@
 # auto-fio: reads with a series of block sizes and recommends one.
 # From: pypi auto-fio 0.1.0
 # Compared: the block sizes, and that each has a throughput
-"""All of auto-fio, in a small file."""
+"""All modes of auto-fio, on a small file."""
 
 from auto_fio.backends import select_backend
 from consumer import figure, say

@@ -2,7 +2,7 @@
 # bench-fio: runs fio for each queue depth and number of jobs, and stores JSON and logs for fio-plot.
 # From: pypi fio-plot 1.1.21
 # Compared: the names of its results, and the jobs in them
-"""The sweep of bench-fio."""
+"""The parameter sweep of bench-fio."""
 
 import json
 import os

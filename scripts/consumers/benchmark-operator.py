@@ -28,7 +28,7 @@ try:
     say("keys", [key for key in result if not key.startswith("fathom ")])
     entries = sorted(result["client_stats"], key=lambda each: (each["jobname"], each.get("hostname", "")))
     for each in entries:
-        # Of merged clones fio has those of the first group alone (docs/compatibility.md).
+        # For merged clones, fio reports only those of the first group (docs/compatibility.md).
         options = each.get("job options") if each["jobname"] == "write" else ""
         counts = (
             each["error"],

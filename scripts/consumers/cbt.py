@@ -2,7 +2,7 @@
 # cbt: the Ceph benchmarking tool; reads JSON with its global options, and in older releases terse lines that end in its own description.
 # From: own what cbt reads
 # Compared: options, kinds of figures, and columns
-"""The options stand before --name, so they are the global ones."""
+"""The options precede --name, so they are global options."""
 
 from consumer import document, fio, kind, say
 

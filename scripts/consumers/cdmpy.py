@@ -2,7 +2,7 @@
 # cdmpy: prints a table like CrystalDiskMark's, from the JSON of one job file.
 # From: pypi cdmpy 0.3.2
 # Compared: the table, but for the figures in it
-"""All of cdmpy, with the smallest tests."""
+"""All tests of cdmpy in their smallest size."""
 
 import re
 import subprocess

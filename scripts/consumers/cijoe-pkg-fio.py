@@ -2,7 +2,7 @@
 # cijoe-pkg-fio: tests systems over ssh; extracts the JSON from a file that also contains the normal report.
 # From: pypi cijoe-pkg-fio 0.9.7
 # Compared: exit status, counts, options, and every key of the directions in the document that it finds
-"""The wrapper's own parameters and reader, with commands that run here."""
+"""The wrapper's parameters and parser, with commands that run on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Path("data").write_bytes(bytes(8 << 20))
 
 
 def run(command: str, env: dict[str, str] | None = None) -> tuple[int, Any]:
-    """What cijoe does on its target."""
+    """The commands that cijoe runs on its target."""
     done = subprocess.run(["sh", "-c", command], env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, check=False)
     return done.returncode, SimpleNamespace(output_dpath=Path.cwd() / "kept")
 

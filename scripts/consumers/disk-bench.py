@@ -2,7 +2,7 @@
 # disk-bench: runs seven jobs on one command line with gtod_reduce, and reads JSON.
 # From: pypi disk-bench 0.2.1 sh==1.14.3
 # Compared: the columns of its table, and that nothing is on standard error
-"""disk-bench's own command and figures."""
+"""disk-bench's original command and figures."""
 
 from consumer import figure, figures, say
 from diskbench.cli import format_stats

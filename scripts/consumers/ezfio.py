@@ -2,7 +2,7 @@
 # ezfio: tests NVMe drives and fills in a spreadsheet, using JSON+, latency bins and logs.
 # From: own what ezfio reads
 # Compared: that bins add up to I/Os, and the form of each log
-"""ezfio's job in small."""
+"""A small version of ezfio's job."""
 
 from pathlib import Path
 

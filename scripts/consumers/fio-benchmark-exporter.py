@@ -2,7 +2,7 @@
 # fio-benchmark-exporter: a Prometheus exporter that follows a run line by line, in terse version 5, with percentiles of total latency.
 # From: own the exporter's metrics
 # Compared: lines and columns, percentages and their kinds, and that they say what JSON says
-"""Every column that becomes a metric, and the same figure in JSON."""
+"""Every column that becomes a metric, with the corresponding figure in JSON."""
 
 from pathlib import Path
 

@@ -2,7 +2,7 @@
 # fio-exporter: a Prometheus exporter that runs one mixed job and reads columns of the minimal output.
 # From: own the exporter's metrics
 # Compared: the count of columns, and the metrics in them
-"""Columns by their documented numbers."""
+"""Columns by their documented positions."""
 
 from consumer import fio, kind, say
 

@@ -2,7 +2,7 @@
 # fio_jsonplus_clat2csv: makes tables of latencies of the bins of JSON+.
 # From: debian fio newest
 # Compared: the files and columns that it makes, and how many I/Os are in each
-"""The program as installed; it checks its tables against the JSON itself."""
+"""The installed program, which checks its tables against the JSON itself."""
 
 import csv
 import subprocess

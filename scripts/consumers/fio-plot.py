@@ -2,7 +2,7 @@
 # fio-plot: draws charts of JSON and logs.
 # From: pypi fio-plot 1.1.21
 # Compared: whether each kind of chart can be drawn
-"""Every kind of chart, of results that are laid out as bench-fio does it."""
+"""Every kind of chart, from results in the directory layout of bench-fio."""
 
 import subprocess
 from pathlib import Path

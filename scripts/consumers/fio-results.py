@@ -3,7 +3,7 @@
 # From: crate fio-results 0.1.0
 # Needs: cargo
 # Compared: whether it decodes, and all that it holds but for the figures
-"""The crate in a program that prints what it decoded."""
+"""The crate in a program that prints the decoded result."""
 
 import os
 import re
@@ -32,7 +32,7 @@ words = (
 words += " --rw=randrw --bs=4k --ioengine=libaio --iodepth=4 --runtime=10 --numjobs=2 --name=job"
 done = subprocess.run([package / "target/debug/reader"], input=fio(words), capture_output=True, text=True, check=False)
 say("decodes", done.returncode == 0 or done.stderr)
-# The disks of this machine did what others asked of them, too.
+# The disk statistics of this machine include I/O from other processes.
 report = done.stdout.split("disk_util:")[0]
 say("I/Os", re.findall(r"total_ios: (\d+)", report))
 for line in report.splitlines():

@@ -2,7 +2,7 @@
 # fio2gnuplot: converts logs to gnuplot files with statistics.
 # From: debian fio newest
 # Compared: the files that it makes, and their texts but for the figures
-"""The program as installed, on logs of bandwidth and of IOPS."""
+"""The installed program, with bandwidth and IOPS logs."""
 
 import subprocess
 from pathlib import Path
@@ -18,5 +18,5 @@ for option in ("-b", "-i"):
     say(option, done.returncode)
     print(figures(done.stdout).replace("0", "N"))
 for path in sorted(Path(".").rglob("out*/*")):
-    # How many windows there are is not the same (docs/compatibility.md); their lines are.
+    # The number of windows differs (docs/compatibility.md), but not the format of their lines.
     say(str(path), sorted(set(figures(path.read_text()).replace("0", "N").splitlines())))

@@ -2,7 +2,7 @@
 # gcsfuse: tests a file system on object storage; reads each job's start, end, options and figures from JSON into tables.
 # From: own the columns of its tables
 # Compared: the row of each job; start and end in their order
-"""The rows, with parameters that may be global or the job's own."""
+"""The rows, with parameters that may be global or belong to the job."""
 
 from pathlib import Path
 

@@ -2,7 +2,7 @@
 # genfio: writes job files that test disks one after the other or all together.
 # From: debian fio newest
 # Compared: exit status and counts of what it wrote
-"""The program as installed, and its jobs run."""
+"""Runs the installed program and its jobs."""
 
 import subprocess
 from pathlib import Path

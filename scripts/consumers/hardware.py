@@ -3,7 +3,7 @@
 # From: pypi hardware 0.33.0
 # Needs: losetup
 # Compared: the entries of its list, but for the figures in it
-"""hardware's own benchmark of disks, on two loop devices."""
+"""hardware's original disk benchmark, on two loop devices."""
 
 import os
 import subprocess

@@ -2,7 +2,7 @@
 # hwbench: rates a machine; its disk test runs four jobs one after the other, and reads JSON.
 # From: pypi hwbench 0.8.0
 # Compared: which rates it finds, and the duration in whole seconds
-"""hwbench's own command and parser, on a file of this directory."""
+"""hwbench's original command and parser, on a file in this directory."""
 
 import subprocess
 from pathlib import Path

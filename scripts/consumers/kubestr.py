@@ -2,7 +2,7 @@
 # kubestr: measures a storage class with four jobs, and prints minimum, maximum and average IOPS and bandwidth of each.
 # From: own kubestr's printed results
 # Compared: the lines, but for the figures
-"""kubestr's four jobs in small, and its lines."""
+"""Small versions of kubestr's four jobs, and its output lines."""
 
 from pathlib import Path
 

@@ -2,7 +2,7 @@
 # lisa: Microsoft's tests of virtual machines; extracts IOPS and latency from the normal report.
 # From: pypi mslisa 20260921.2 --no-deps
 # Compared: that its pattern finds both figures, for each way of access
-"""LISA's own command line and parser; the rest of LISA, which wants machines to log in to, is left out."""
+"""LISA's own command line and parser; the rest of LISA, which needs machines to log in to, is left out."""
 
 import ast
 import os
@@ -27,7 +27,7 @@ classes["Fio"].body = [
 ]
 module = ast.Module([classes["FIOResult"], classes["IoEngine"], classes["Fio"]], [])
 names: dict[str, Any] = {"re": re, "Decimal": Decimal, "Enum": Enum, "BSD": type("BSD", (), {})}
-exec(compile(module, "lisa", "exec"), names)  # noqa: S102 (it is what this consumer is for)
+exec(compile(module, "lisa", "exec"), names)  # noqa: S102 (executing it is the purpose of this consumer)
 tool = names["Fio"]()
 tool.node = SimpleNamespace(os="Linux")
 for mode in ("randread", "randwrite", "read", "write"):
@@ -37,7 +37,7 @@ for mode in ("randread", "randwrite", "read", "write"):
         say(f"{mode} {depth} depth", found.qdepth)
         figure(f"{mode} {depth} IOPS", found.iops)
         figure(f"{mode} {depth} latency", found.latency)
-# Its test of data.
+# Its data integrity test.
 command = tool._get_command(
     "verify", "data", "write", 2, 1, 0, "", 16, do_verify=True, bsrange="512-256K", verify_dump=True, verify="crc32c"
 )

@@ -2,7 +2,7 @@
 # nvmetools: tests NVMe drives; reads JSON from --output and latencies from logs.
 # From: pypi nvmetools 0.8.0
 # Compared: what was done, that each figure is there, and the lines of its files
-"""nvmetools' own runner. It wants fio at one path, and finds it on ours."""
+"""nvmetools' original runner. It expects fio at a fixed path, where it finds ours."""
 
 import shutil
 from pathlib import Path
@@ -29,7 +29,7 @@ for name in (
 run.split_log("raw_lat.1.log")
 for name in ("raw_read.csv", "raw_write.csv"):
     say(name, len(Path(name).read_text().splitlines()))
-# Damage, which it counts by the lines of fio.
+# Corruption, which it counts by the lines of fio.
 words = (
     "--direct=0 --thread --rw=read --bs=4096 --size=1M --filename=data --output=bad.json --output-format=json --verify=crc32c"
 )

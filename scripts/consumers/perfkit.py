@@ -2,7 +2,7 @@
 # perfkit: Google's cloud benchmarks; make samples from JSON, one for each figure, named job:direction:figure.
 # From: own its documented metrics
 # Compared: names and units of the samples, and the kind of each value
-"""Its job file in small, with a fill before the measurement."""
+"""A small version of its job file, with a fill before the measurement."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ for job in result["jobs"]:
             **{f"bandwidth_{key}": each[f"bw_{key}"] for key in ("min", "max", "mean", "dev")},
         }
         samples |= {f"latency {key}": each["clat_ns"][key] / 1000 for key in ("min", "max", "mean", "stddev")}
-        # What a mix reads and writes depends on the seed.
+        # The division of a mix into reads and writes depends on the seed.
         count = kind(each["total_ios"]) if options["rw"] == "randrw" else each["total_ios"]
         say(f"{job['jobname']}:{mode}", (count, [f"p{float(key):g}" for key in each["clat_ns"]["percentile"]]))
         for name in ("bandwidth", "iops", "latency max", "latency mean"):

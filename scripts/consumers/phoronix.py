@@ -2,7 +2,7 @@
 # phoronix: the Phoronix Test Suite's profile of fio; finds rate and IOPS in the normal report by keywords.
 # From: own pts/fio
 # Compared: that each pattern finds exactly one line, and the form of its figure
-"""The profile's job, with each engine that it offers."""
+"""The profile's job, with each of its engines."""
 
 import re
 from pathlib import Path

@@ -2,7 +2,7 @@
 # snafu: Red Hat's benchmark wrapper; writes and runs job files, and sends JSON and logs to a search engine.
 # From: own the documents that it indexes
 # Compared: the fields of each document
-"""A job file with several jobs, JSON into a file, and a log per thread."""
+"""A job file with several jobs, JSON output to a file, and a log per thread."""
 
 from pathlib import Path
 

@@ -2,7 +2,7 @@
 # stressant: stresses a machine; its disk test passes a job file and options to fio.
 # From: pypi stressant 0.8.0
 # Compared: its verdicts, and the lines of the report in its log
-"""stressant's own test of disks with a job file that checks its data."""
+"""stressant's original disk test with a job file that checks its data."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ lines: list[str] = []
 
 
 class Keep(logging.Handler):
-    """Keeps what it logs."""
+    """Collects its log messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """One line."""
@@ -31,7 +31,7 @@ Path("job.fio").write_text(
 )
 commands: list[list[str]] = []
 own = names["testDrive"]
-# What is not fio's (dd, hdparm) takes long and says nothing of fio.
+# Tools other than fio (dd, hdparm) are slow and irrelevant here.
 own.__globals__["collectCmd"] = commands.append
 own(writeSize="8M", diskRuntime="30s", smart=False, directory="made", jobFile="job.fio")
 say("errors", [line.split(" '")[0] for line in lines if line.startswith(("ERROR", "WARNING"))])

@@ -2,7 +2,7 @@
 # telegraf: an agent that flattens the JSON of any command into numeric fields, and sends them to a time series database.
 # From: own its documented rules for JSON
 # Compared: the names of the fields of jobs
-"""Numbers become fields, named by their path; text and what is not a number is dropped."""
+"""Numbers become fields, named by their path; text and values that are not numbers are dropped."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from consumer import document, fio, say
 
 
 def flat(value: Any, name: str, fields: dict[str, float]) -> None:
-    """Adds the numbers under `value`."""
+    """Adds the numbers found under `value`."""
     if isinstance(value, dict):
         for key, each in value.items():
             flat(each, f"{name}_{key}" if name else key, fields)

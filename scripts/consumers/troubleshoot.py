@@ -3,7 +3,7 @@
 # From: go github.com/replicatedhq/troubleshoot v0.133.0
 # Needs: go
 # Compared: what its structures hold of each document, and the texts that they make of it
-"""troubleshoot's own structures and texts, without what it needs of Kubernetes."""
+"""troubleshoot's original structures and texts, without its Kubernetes dependencies."""
 
 import os
 import re

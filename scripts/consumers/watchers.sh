@@ -9,7 +9,8 @@ for signal in INT TERM; do
     perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' fio --name=a --rw=randread --size=1M --bs=4k --filename=data --ioengine=psync --time_based --runtime=600 --numjobs=3 \
         --rate_iops=100 --output-format=json --output="$signal.json" >"$signal.out" 2>"$signal.errors" &
     run=$!
-    # The file is laid out first; then each job has a worker. Its name is that of the program, which is fio unless a loader starts it.
+    # The file is laid out first; then each job has a worker. A worker has the name of the program, which is fio
+    # unless a loader starts it.
     for _ in $(seq 1000); do
         name=$(cat "/proc/$run/comm")
         [ "$(pgrep -c -P "$run" -x "${name:0:15}")" -lt 3 ] || break
@@ -20,6 +21,6 @@ for signal in INT TERM; do
     wait "$run"
     echo "$signal: exit status $?"
     jq -c '[.jobs[] | [.error, (.read.runtime >= 0)]]' < <(sed -n '/^{/,$p' "$signal.json")
-    # In which stream: docs/compatibility.md.
+    # The stream is documented in docs/compatibility.md.
     cat "$signal.errors" "$signal.out" "$signal.json" | grep -om1 "terminating on signal $(kill -l "$signal")$"
 done

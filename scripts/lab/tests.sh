@@ -4,9 +4,9 @@
 # The kernel and QEMU.
 export LAB_CACHE=${LAB_CACHE:-$tools_cache/lab}
 
-# Each machine has the groups of tests that run in it, one after the other, and its devices. A group is a module of
-# crates/fathom/tests/it/lab. There is one scsi_debug to a kernel, with one setting for all its disks. The machines that take longest come
-# first, so that none is left alone at the end.
+# Each line has the test groups that run in one machine, one after the other, and its devices. A group is a
+# module of crates/fathom/tests/it/lab. A kernel has only one scsi_debug, with one setting for all its disks.
+# The slowest machines come first, so that none runs alone at the end.
 lab_machines=(
     "zones,vsock,flash zns,zoned_null,vsock,mtd,nand:badblocks=3,5"
     "commands,scsi,record nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi,dm"
@@ -15,15 +15,15 @@ lab_machines=(
     "scsi_dif scsi_dif"
 )
 
-# lab_machine DIRECTORY PROGRAM GROUPS DEVICES: runs groups in one machine; what their tests say goes to DIRECTORY.said, and which were skipped
-# to DIRECTORY/skipped.
+# lab_machine DIRECTORY PROGRAM GROUPS DEVICES: runs groups in one machine; test output goes to DIRECTORY.said,
+# and the skipped tests are listed in DIRECTORY/skipped.
 lab_machine() {
     local directory=$1 program=$2 groups=$3 devices=$4 answer vm='' filters
     IFS=, read -ra filters <<<"$groups"
     filters=("${filters[@]/#/lab::}")
-    # Ending this ends the machine.
+    # Ending this script ends the machine.
     trap '[ -z "$vm" ] || kill "$vm" 2>/dev/null; wait; exit 143' TERM
-    # What the machine writes for us goes through the one directory that it shares.
+    # The machine writes its results to the one directory that it shares with the host.
     mkdir -p "$directory"
     for _ in 1 2; do
         : >"$directory/skipped"
@@ -35,13 +35,14 @@ lab_machine() {
             >>"$directory.said" 2>&1 &
         vm=$!
         wait "$vm" || answer=$?
-        # The lab's own failures: a machine that never came up, or no end in time.
+        # Failures of the lab itself: a machine that did not boot or did not end in time.
         [ "$answer" -eq 124 ] || [ "$answer" -eq 125 ] || break
     done
     return "$answer"
 }
 
-# lab_one_ended: for lab_tests, whose variables it uses. Waits for the machine that ends next, and shows what it said.
+# lab_one_ended: helper of lab_tests, whose variables it uses. Waits for the next machine to end, and shows its
+# output.
 lab_one_ended() {
     local pid name
     wait -n -p pid "${!running[@]}" || status=1
@@ -52,8 +53,9 @@ lab_one_ended() {
     cat "$directory/$name/skipped" >>"$FATHOM_SKIP_LOG"
 }
 
-# lab_tests DIRECTORY MOST [GROUP...]: runs the groups, all of them by default, in up to MOST machines at a time (four at most, as each takes up
-# to 3 GiB); what the tests say also goes to DIRECTORY/tests. Without a kernel to boot, all of it counts as one skip, with the reason.
+# lab_tests DIRECTORY MOST [GROUP...]: runs the groups, all of them by default, in up to MOST machines at a time
+# (four at most, as each takes up to 3 GiB); test output also goes to DIRECTORY/tests. Without a kernel to boot,
+# all tests count as one skip, with the reason.
 lab_tests() {
     local directory=$1 most=$2 program reason status=0 machine group groups
     local -A running=()

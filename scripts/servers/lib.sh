@@ -1,17 +1,17 @@
-# Shared by every start/stop script in this folder; sourced, never run. `NAME start DIR` starts a server on loopback, waits until it
-# answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR` ends exactly what start began. With INSTALL=1 and
-# as root, missing Debian packages are installed first; with OWN_NETWORK=1 and as root, the server gets its own network, in which
-# nothing else moves anything.
-# A script sets NAME, PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@". Its also_WORD() is what
-# `NAME WORD DIR ...` does while it runs.
+# Shared by every start/stop script in this folder; sourced, never run. `NAME start DIR` starts a server on
+# loopback, waits until it answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR`
+# ends exactly what start began. With INSTALL=1 and as root, missing Debian packages are installed first; with
+# OWN_NETWORK=1 and as root, the server gets a separate network without other traffic. A script sets NAME,
+# PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@". Its also_WORD()
+# implements `NAME WORD DIR ...` for a running server.
 set -euo pipefail
 
 die() { printf '%s: %s\n' "$NAME" "$*" >&2; exit 1; }
-say() { printf '%s\n' "$*" | tee -a "$DIR/env"; }      # KEY=VALUE on stdout and in DIR/env
+say() { printf '%s\n' "$*" | tee -a "$DIR/env"; }      # prints KEY=VALUE to stdout and to DIR/env
 port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# A port that nothing listens on; asks for the same one again after a restart.
-# shellcheck disable=SC2120 # scripts with several ports name the others
+# Chooses an unused port, which is the same after a restart. shellcheck disable=SC2120 # scripts with several
+# ports name the others
 pick_port() {
     local keep="$DIR/port.${1:-main}" p
     if [ -s "$keep" ] && port_free "$(cat "$keep")"; then cat "$keep"; return; fi
@@ -22,7 +22,7 @@ pick_port() {
     die "no free port"
 }
 
-# wait_for SECONDS 'what' command...: the command must succeed in time, and no daemon may have died.
+# wait_for SECONDS 'what' command...: waits until the command succeeds; fails if the time elapses or a daemon dies.
 wait_for() {
     local limit=$1 what=$2 f; shift 2
     local end=$((SECONDS + limit))
@@ -37,8 +37,8 @@ wait_for() {
 }
 listening() { ! port_free "$1"; }
 
-# spawn TAG command...: runs in the background, in its own session and as nobody's child (some servers ask to die with
-# their parent); DIR/TAG.pid holds "pid start-time", DIR/TAG.log the output
+# spawn TAG command...: runs a command in the background, in a separate session and detached from its parent
+# (some servers exit with their parent); DIR/TAG.pid contains "pid start-time", DIR/TAG.log the output
 spawn() {
     local tag=$1; shift
     rm -f "$DIR/$tag.pid"
@@ -48,13 +48,13 @@ spawn() {
     read -r pid <"$DIR/$tag.pid.new"; rm "$DIR/$tag.pid.new"
     echo "$pid $(started "$pid")" >"$DIR/$tag.pid"
 }
-adopt() { echo "$(cat "$2") $(started "$(cat "$2")")" >"$DIR/$1.pid"; }    # adopt TAG FILE: a daemon that wrote its own pid
+adopt() { echo "$(cat "$2") $(started "$(cat "$2")")" >"$DIR/$1.pid"; }    # adopt TAG FILE: registers a daemon that writes its pid itself
 started() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
-alive() {   # alive FILE: the very process that the file names still runs (a number used again does not count)
+alive() {   # alive FILE: succeeds if the process named by the file is still running (a reused number does not count)
     local pid when; read -r pid when <"$1" || return 1
     [ "$(started "$pid")" = "$when" ] && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null
 }
-# reap FILE...: TERM, after 5 s KILL; only processes that a start wrote down
+# reap FILE...: sends TERM, and KILL after 5 s; only to processes recorded by start
 reap() {
     local f pid
     for f in "$@"; do
@@ -80,13 +80,13 @@ install_packages() {
         >"$DIR/apt.log" 2>&1 || { tail -n 5 "$DIR/apt.log" >&2; die "apt-get install $PACKAGES failed (apt-get update first?)"; }
 }
 
-# mounted DIRECTORY: asks the kernel's list, because a file system whose daemon hangs does not answer
+# mounted DIRECTORY: checks the kernel's mount list, because a file system with a hung daemon does not respond
 mounted() { grep -qF " $1 " /proc/self/mountinfo; }
 unmount() {   # unmount DIRECTORY
     if mounted "$1"; then fusermount3 -u "$1" 2>/dev/null || umount -l "$1" 2>/dev/null || fusermount3 -uz "$1"; fi
 }
 
-running() {   # something was started here and all of it still lives
+running() {   # succeeds if something was started here and all of it is still running
     local f found=1
     for f in "$DIR"/*.pid; do
         [ -e "$f" ] || continue

@@ -1,4 +1,4 @@
-//! Random choices that the same seed repeats.
+//! Random choices that are reproducible by seed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,12 +34,12 @@ impl Chance {
         self.below(100) < percent
     }
 
-    /// One of a list.
+    /// An element of a list.
     pub(crate) fn one<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list[self.below(list.len() as u64) as usize]
     }
 
-    /// One of a list in `percent` of a hundred cases, otherwise an empty text.
+    /// An element of a list in `percent` of a hundred cases, otherwise an empty text.
     pub(crate) fn sometimes<'a>(&mut self, percent: u64, list: &[&'a str]) -> &'a str {
         if self.percent(percent) { self.one(list) } else { "" }
     }

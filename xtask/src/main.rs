@@ -1,8 +1,9 @@
-//! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes random
-//! runs, `verdicts` judges ordinary ones, `notices` lists the licences of what is shipped, `words` draws a sample of the prose.
+//! Tasks of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes
+//! random runs, `verdicts` judges ordinary ones, `notices` lists the licences of shipped code, `words` draws a
+//! sample of the prose.
 
 #![forbid(unsafe_code)]
-// A chore talks to the person who runs it.
+// A task prints for the person who runs it.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;

@@ -1,4 +1,4 @@
-//! What cargo knows of the workspace and of everything it depends on.
+//! Cargo's metadata on the workspace and all its dependencies.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -16,24 +16,25 @@ pub(crate) struct Package {
     pub(crate) licence: Option<String>,
     /// True for packages of this workspace.
     pub(crate) is_own: bool,
-    /// Names of the packages that its shipped code needs: neither tests nor build scripts count.
+    /// Names of the packages that its shipped code needs, which excludes those for tests and build scripts.
     pub(crate) needs: Vec<String>,
     /// Names of the packages that only its tests and examples need.
     pub(crate) tests_need: Vec<String>,
-    /// Where its manifest lies.
+    /// Path of its manifest.
     pub(crate) directory: PathBuf,
 }
 
 /// All packages.
 pub(crate) struct Metadata {
-    /// In cargo's order.
+    /// All packages in cargo's order.
     pub(crate) packages: Vec<Package>,
 }
 
 impl Metadata {
     /// Asks cargo.
     pub(crate) fn read(repository: &Path) -> Result<Metadata, String> {
-        // For every platform where the registry can be reached, else for this one, whose packages are at hand.
+        // For every platform if the registry is reachable, otherwise for this one, whose packages are available
+        // locally.
         let text = ask(repository, &[]).or_else(|_| ask(repository, &["--filter-platform", &host()?]))?;
         let value: Value =
             serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))?;
@@ -41,8 +42,8 @@ impl Metadata {
         Ok(Metadata { packages: packages.iter().map(package).collect() })
     }
 
-    /// The packages whose code is in what a package builds for a platform (`x86_64-unknown-linux-musl`), by name. `directory` is that of the
-    /// workspace that this was read from.
+    /// The packages whose code is part of a package built for a platform (`x86_64-unknown-linux-musl`), by
+    /// name. `directory` is the workspace from which this was read.
     pub(crate) fn shipped_with(
         &self,
         package: &str,
@@ -88,7 +89,7 @@ fn ask(repository: &Path, filter: &[&str]) -> Result<Vec<u8>, String> {
     cargo(repository, &[&words, filter].concat())
 }
 
-/// What cargo answers.
+/// Output of cargo.
 fn cargo(repository: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let failed = |why: &dyn std::fmt::Display| format!("cargo {}: {why}", words[0]);

@@ -1,11 +1,11 @@
-//! The licences of everything that is in the program, as a text that is shipped with it.
+//! The licences of everything in the program, as a text shipped with it.
 
 use crate::metadata::{Metadata, Package};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What is shipped: a package, and the directory of its workspace from that of the repository.
+/// A shipped artifact: a package, and the directory of its workspace relative to the repository.
 const PROGRAM: (&str, &str) = ("fathom-io", ".");
 const JVM_LIBRARY: (&str, &str) = ("fathom-jvm-native", "bindings/jvm/native");
 
@@ -52,7 +52,7 @@ fn text(packages: &[&Package], platform: &str) -> Result<String, String> {
     Ok(notices)
 }
 
-/// The licence files of a package, without differences in white space at the ends of lines.
+/// The licence files of a package, normalized for trailing white space.
 fn licence_texts(directory: &Path) -> Result<Vec<String>, String> {
     const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
     let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
@@ -84,13 +84,13 @@ mod tests {
             metadata.shipped_with("fathom-io", &repository, "x86_64-unknown-linux-gnu").expect("cargo knows");
         let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
         assert!(names.contains(&"ring") && names.contains(&"io-uring"), "{names:?}");
-        // What only tests need is not shipped.
+        // Packages that only tests need are not shipped.
         assert!(!names.contains(&"fuser") && !names.contains(&"proptest"), "{names:?}");
         let text = text(&packages, "x86_64-unknown-linux-gnu").expect("files are read");
         for package in packages.iter().filter(|package| !package.is_own) {
             assert!(text.contains(&format!("{} {} (", package.name, package.version)), "{}", package.name);
         }
-        // The text of the Apache licence is that of many.
+        // The text of the Apache licence is shared by many packages.
         assert!(text.matches("Version 2.0, January 2004").count() < packages.len() / 2);
         assert!(!text.contains("the C library musl"));
     }

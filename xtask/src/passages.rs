@@ -1,9 +1,9 @@
-//! The prose of the tree, passage by passage: comments, messages in string literals, paragraphs of pages. A scanner that knows strings
-//! and comments but no grammar, which is enough for reading and for counting words.
+//! The prose of the tree, passage by passage: comments, messages in string literals, paragraphs of pages. The
+//! scanner recognizes strings and comments but no grammar, which is enough for reading and for counting words.
 
 use crate::tree::File;
 
-/// What a passage is.
+/// The kind of a passage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Comment,
@@ -15,11 +15,11 @@ pub(crate) enum Kind {
 pub(crate) struct Passage {
     pub(crate) line: usize,
     pub(crate) kind: Kind,
-    /// On one line, without markers.
+    /// The text on one line, without markers.
     pub(crate) text: String,
 }
 
-/// All passages of a file; none for kinds of file that hold no prose.
+/// All passages of a file; none for file types without prose.
 pub(crate) fn of(file: &File) -> Vec<Passage> {
     match file.path.extension().and_then(|extension| extension.to_str()) {
         Some("md") => paragraphs(&file.text),
@@ -27,7 +27,7 @@ pub(crate) fn of(file: &File) -> Vec<Passage> {
         Some("c" | "h" | "java" | "kt") => Scanner::new(&file.text, "//", "\"", false).scan(),
         Some("js") => Scanner::new(&file.text, "//", "\"'`", false).scan(),
         Some("py") => Scanner::new(&file.text, "#", "\"'", false).scan(),
-        // An apostrophe of a here-document would open a string.
+        // An apostrophe in a here-document would open a string.
         Some("sh" | "toml") => Scanner::new(&file.text, "#", "", false).scan(),
         _ => Vec::new(),
     }
@@ -40,7 +40,7 @@ pub(crate) fn without_quotations(text: &str) -> String {
     if text.matches('"').count() % 2 == 0 { even(&text, '"') } else { text }
 }
 
-/// True if there are words enough for a sentence.
+/// True if there are enough words for a sentence.
 fn is_prose(text: &str) -> bool {
     let is_word =
         |word: &&str| word.len() > 1 && word.chars().all(|letter| letter.is_alphabetic() || letter == '\'');
@@ -78,9 +78,9 @@ struct Scanner<'a> {
     is_rust: bool,
     at: usize,
     found: Vec<Passage>,
-    /// The line after the last one of the last comment, which the next comment may continue.
+    /// The line after the end of the last comment, which the next comment may continue.
     next_of_comment: usize,
-    /// Up to which byte lines have been counted, and the line there.
+    /// Byte up to which lines have been counted, and the line there.
     counted: (usize, usize),
 }
 
@@ -123,7 +123,8 @@ impl<'a> Scanner<'a> {
         self.found
     }
 
-    /// The line of the place where the scanner is. Asked in rising order, so that the text is counted only once.
+    /// The line of the scanner's position. Positions are queried in ascending order, so that the text is
+    /// counted only once.
     fn line(&mut self) -> usize {
         self.counted.1 += self.text[self.counted.0..self.at].matches('\n').count();
         self.counted.0 = self.at;
@@ -171,7 +172,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Bytes of a character literal, or of the quote that begins a lifetime.
+/// Length of a character literal, or of the quote that begins a lifetime.
 fn letter_or_lifetime(rest: &str) -> usize {
     let mut letters = rest.char_indices().skip(1);
     match letters.next() {

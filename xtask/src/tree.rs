@@ -1,4 +1,4 @@
-//! The files of the repository: those that git tracks, or all but build output where there is no git.
+//! The files of the repository: those tracked by git, or without git all except build output.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 pub(crate) struct File {
     /// Path from the root of the repository.
     pub(crate) path: PathBuf,
-    /// Its text; files that are no text are left out of the tree.
+    /// Its text; binary files are left out of the tree.
     pub(crate) text: String,
 }
 
@@ -17,7 +17,7 @@ impl File {
         self.path.display().to_string()
     }
 
-    /// True for a file of that extension.
+    /// True for a file with that extension.
     pub(crate) fn has_extension(&self, extension: &str) -> bool {
         self.path.extension().is_some_and(|own| own == extension)
     }
@@ -25,9 +25,9 @@ impl File {
 
 /// All text files of the repository.
 pub(crate) struct Tree {
-    /// Where it lies.
+    /// Its location.
     pub(crate) root: PathBuf,
-    /// Its files, ordered by path.
+    /// Its files, sorted by path.
     pub(crate) files: Vec<File>,
 }
 
@@ -41,7 +41,7 @@ impl Tree {
         paths.sort();
         let mut files = Vec::new();
         for path in paths {
-            // A tracked file may be deleted in the working tree, and some files are no text: neither concerns us.
+            // A tracked file may be deleted in the working tree, and some files are binary; both are ignored.
             if let Ok(text) = std::fs::read_to_string(root.join(&path)) {
                 files.push(File { path, text });
             }
@@ -52,7 +52,7 @@ impl Tree {
         }
     }
 
-    /// A tree made by hand.
+    /// A tree constructed for tests.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         let file = |&(path, text): &(&str, &str)| File { path: path.into(), text: text.to_owned() };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// False alarms of severity *wrong* in a hundred runs that are too many.
+/// Number of false alarms of severity *wrong* per hundred runs that is too many.
 const MOST_WRONG_PERCENT: f64 = 1.0;
 
 struct Settings {
@@ -15,11 +15,11 @@ struct Settings {
     seed: u64,
     program: String,
     directory: String,
-    /// Sentences of each kind of doubt that are printed, to be checked against what the machine did.
+    /// Number of sentences printed for each kind of doubt, to be checked against the behaviour of the machine.
     told: usize,
 }
 
-/// Makes the runs. The error names those whose verdict is *wrong*, if they are too many.
+/// Makes the runs. If too many have the verdict *wrong*, the error names them.
 pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
     let settings = settings(options)?;
     let program = Program::new(&repository.join(&settings.program))?;
@@ -86,7 +86,7 @@ fn settings(options: &[String]) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// A job as people write them, of about a second.
+/// A typical user's job, of about a second.
 fn job(chance: &mut Chance) -> String {
     let workload = chance.one(&["read", "write", "randread", "randwrite", "rw", "randrw"]);
     let mut words = vec![
@@ -96,7 +96,7 @@ fn job(chance: &mut Chance) -> String {
         chance.one(&["--direct=1", "--direct=1", "--direct=1", "--direct=0"]).to_owned(),
     ];
     let engine = chance.one(&["psync", "sync", "libaio", "io_uring", "posixaio", "pvsync2", "mmap", "null"]);
-    // Maps know nothing of direct I/O.
+    // Memory maps do not support direct I/O.
     if engine == "mmap" {
         words.retain(|word| word != "--direct=1");
     }

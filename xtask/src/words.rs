@@ -5,7 +5,7 @@ use crate::passages::{self, Kind};
 use crate::tree::{File, Tree};
 use std::path::Path;
 
-/// Prints the sample and the seed that draws it again.
+/// Prints the sample and the seed that reproduces it.
 pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
     let (mut sample, mut seed) = (120, crate::chance::seed_of_the_clock());
     for option in options {
@@ -27,7 +27,7 @@ pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The passages of a file that are read by people: not the strings of tests, which are their data.
+/// The passages of a file that people read: not the strings of tests, which are data.
 fn passages_for_people(file: &File) -> Vec<String> {
     let is_test =
         file.path.components().any(|part| part.as_os_str() == "tests") || file.path.ends_with("tests.rs");

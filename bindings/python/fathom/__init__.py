@@ -13,7 +13,7 @@ from .sweeping import Cell, Figure, Sweep, sweep
 try:
     __version__ = metadata.version("fathom-io")
 except metadata.PackageNotFoundError:
-    # The folder is used without being installed.
+    # The package directory is used without installation.
     __version__ = "0"
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Is it slower than before?"""
+"""Comparisons of results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Side = Union[Result, str, "os.PathLike[str]", Sequence[Union[Result, str, "os.Pa
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of both sides, in `unit`: `bytes/s`, `1/s` or `ns`. What the runs do not tell is None."""
+    """One figure on both sides, in `unit`: `bytes/s`, `1/s` or `ns`. Values that the runs do not determine are None."""
 
     job: str
     direction: str | None
@@ -45,18 +45,18 @@ class Difference:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a condition of `fail_if` found."""
+    """The result of a condition of `fail_if`."""
 
     limit: str
     job: str
     outcome: str
-    """`met` if it fails."""
+    """`met` if the condition is fulfilled and the comparison fails."""
     found: str
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides and their differences."""
+    """A comparison: two sides and their differences."""
 
     differences: list[Difference]
     conditions: list[Condition]
@@ -69,7 +69,7 @@ class Comparison:
 
     @property
     def failed(self) -> bool:
-        """Whether a condition of `fail_if` is met."""
+        """True if a condition of `fail_if` is met."""
         return any(condition.outcome == "met" for condition in self.conditions)
 
     def frame(self) -> pandas.DataFrame:
@@ -77,7 +77,7 @@ class Comparison:
         return frame_of(self.raw["comparisons"])
 
     def page(self) -> str:
-        """The page of `fathom compare -o`."""
+        """The HTML page of `fathom compare -o`."""
         return self._page
 
     def _repr_html_(self) -> str:
@@ -94,7 +94,7 @@ def compare(a: Side, b: Side, *, fail_if: Sequence[str] = (), strict: bool = Fal
     words += ["--strict"] if strict else []
     with _files(a, "A") as files_a, _files(b, "B") as files_b:
         sides = [*files_a, "--", *files_b]
-        # 2 says that a condition is met, which is no failure here.
+        # Status 2 reports that a condition is met, which is not an error here.
         _, output, _ = call(["compare", "--format=json", *words, *sides], good=(0, 2))
         page = page_from(["compare", "--output=-", *sides], b"")
     return _comparison(output, page)
@@ -122,7 +122,7 @@ def _comparison(output: bytes, page: str) -> Comparison:
 
 @contextmanager
 def _files(side: Side, name: str) -> Iterator[list[str]]:
-    """The names of files for the command line; results get files for as long as it runs."""
+    """The file names for the command line; results are written to temporary files for the duration of the command."""
     entries = [side] if isinstance(side, (Result, str, os.PathLike)) else list(side)
     if not entries:
         raise FathomError(f"compare: {name} has no results")
@@ -132,7 +132,7 @@ def _files(side: Side, name: str) -> Iterator[list[str]]:
             if isinstance(entry, Result):
                 paths.append(write(directory / f"{name}-{number}.json", json.dumps(entry.raw).encode()))
             else:
-                # A cell of a sweep is FILE:NAME=VALUE, so this is not always the name of a file.
+                # A cell of a sweep is given as FILE:NAME=VALUE, so the argument is not always a file name.
                 text = os.fspath(entry)
                 paths.append(os.path.join(".", text) if text.startswith("-") else text)
         yield paths

@@ -1,4 +1,4 @@
-"""How much load does it take?"""
+"""Response times as a function of the load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Response:
-    """A percentile of the response times of a load, in nanoseconds: the median of the runs and its 95 % interval."""
+    """A percentile of the response times at one load, in nanoseconds: the median over the runs and its 95 % interval."""
 
     median: float
     low: float | None
@@ -28,7 +28,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Step:
-    """A load. Rates are I/Os per second."""
+    """One load. Rates are in I/Os per second."""
 
     rate: float
     """Asked for."""
@@ -39,40 +39,40 @@ class Step:
     backlog_mean: float
     response_mean_ns: float
     response_ns: dict[str, Response]
-    """By the name of the percentile: `p50`, `p99`, `p99.9`."""
+    """Percentiles by name: `p50`, `p99`, `p99.9`."""
     runs: int
 
 
 @dataclass(frozen=True)
 class Line:
-    """The loads of one set of the varied options."""
+    """The loads for one combination of the varied options."""
 
     options: dict[str, str]
     steps: list[Step]
     knee: float | None
-    """The rate with the most rate per mean response time."""
+    """The rate with the highest ratio of rate to mean response time."""
     highest: Any
-    """The answer to `slo` as the program gives it, None without one (docs/curve.md)."""
+    """The program's answer to `slo`; None without one (docs/curve.md)."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Response times by load."""
+    """Response times as a function of the load."""
 
     lines: list[Line]
     limits: list[str]
     failed_runs: int
     raw: dict[str, Any] = field(repr=False)
     results: bytes = field(repr=False)
-    """The results file: the plan, and each run with its whole report."""
+    """The results file: the plan, and each run with its complete report."""
 
     @property
     def doubts(self) -> list[str]:
-        """Why figures of runs are wrong or doubtful."""
+        """Reasons why the figures of runs are wrong or doubtful."""
         return list(self.raw["doubts"])
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row per load, as dicts."""
+        """One row per load, as dicts."""
         rows = []
         for line in self.lines:
             for step in line.steps:
@@ -88,13 +88,13 @@ class Curve:
         return frame_of(self.rows())
 
     def plot(self) -> list[Axes]:
-        """Response times by served load; needs matplotlib."""
+        """Plots response times against the served load; needs matplotlib."""
         from .plots import plot_curve
 
         return plot_curve(self)
 
     def page(self) -> str:
-        """The page of `fathom report`."""
+        """The HTML page of `fathom report`."""
         return page_of_lines(self.results, "job.curve.jsonl")
 
     def _repr_html_(self) -> str:
@@ -115,11 +115,10 @@ def curve(
     arguments: Sequence[str] = (),
     **options: Value,
 ) -> Curve:
-    """Offers a job more and more load, in an open loop (docs/curve.md).
+    """Applies increasing load with a job in an open loop (docs/curve.md).
 
-    `rates` are I/Os per second; without them the program finds loads by itself. `slo` are limits such as `p99<2ms`. `time` is the
-    length of a run with its unit. `results` names the results file: a curve that was interrupted resumes from it. Without one,
-    nothing is kept on the disk. `on_run` gets the line that the program prints for each run.
+    `rates` are I/Os per second; without them the program chooses the loads. `slo` are limits such as `p99<2ms`. `time` is the
+    length of a run with its unit. `results` names the results file: a curve that was interrupted resumes from it. Without one, nothing is stored on disk. `on_run` gets the line that the program prints for each run.
     """
     words = [*varied(vary or {}), *arguments]
     words += [f"--rates={','.join(str(rate) for rate in rates)}"] if rates else []

@@ -1,4 +1,4 @@
-"""fathom under the names of fio and its tools, for programs that start those: `python -m fathom.fio --version`.
+"""fathom under the names of fio and its tools, for programs that start fio: `python -m fathom.fio --version`.
 
 The package fathom-fio-compat installs these names as commands.
 """
@@ -13,7 +13,7 @@ from .program import FathomError, find_program
 
 
 def become(name: str, arguments: list[str]) -> NoReturn:
-    """Replaces this process by the program under this name, so signals and the exit status are its own."""
+    """Replaces this process by the program under this name, so that signals and the exit status pass through directly."""
     try:
         program = find_program()
         os.execv(program, [name, *arguments])
@@ -23,7 +23,7 @@ def become(name: str, arguments: list[str]) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """The command of fathom-fio-compat: which program it is, its own name says."""
+    """Entry point of the fathom-fio-compat commands; the name of the command selects the program."""
     become(os.path.basename(sys.argv[0]), sys.argv[1:])
 
 

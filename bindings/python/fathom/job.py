@@ -1,4 +1,4 @@
-"""Jobs, as the program takes them."""
+"""Jobs in the forms that the program accepts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Job = Union[str, "os.PathLike[str]", Mapping[str, object]]
 
 
 def source(job: Job | None, options: Mapping[str, Value]) -> tuple[str, bytes]:
-    """The argument that names the job, and what goes to the program's standard input.
+    """The argument that names the job, and the text for the program's standard input.
 
     A string with a line end is the text of a job file. Any other string or path names one, which the program reads itself, so
     that its `include` lines and relative names are those of the file. Mappings are one job (its section is its `name`) or
-    sections with their options. These and texts go through a pipe: other users can read a command line, but not that.
+    sections with their options. Mappings and texts are passed through a pipe: other users can read a command line, but not a pipe.
     """
     if (job is None) == (not options):
         raise FathomError("fathom: give either a job or options as keyword arguments")
@@ -34,7 +34,7 @@ def source(job: Job | None, options: Mapping[str, Value]) -> tuple[str, bytes]:
 
 @contextmanager
 def as_file(job: Job | None, options: Mapping[str, Value]) -> Iterator[str]:
-    """The path of the job as a file, for the commands that do not read standard input. Only its owner can read one made here."""
+    """The path of the job as a file, for commands that do not read standard input. A file created here is readable only by its owner."""
     argument, text = source(job, options)
     if argument != "-":
         yield argument
@@ -44,7 +44,7 @@ def as_file(job: Job | None, options: Mapping[str, Value]) -> Iterator[str]:
 
 
 def path_argument(path: str | os.PathLike[str]) -> str:
-    """A path that the program cannot mistake for an option or a command."""
+    """A path in a form that cannot be mistaken for an option or a command."""
     try:
         text = os.fspath(path)
     except TypeError as error:

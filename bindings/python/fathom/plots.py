@@ -55,7 +55,7 @@ def _percentiles(axes: Axes, result: Result) -> None:
             known = latency.percentiles_ns
             if latency.bins_ns:
                 known = {percent: latency.percentile_ns(percent) for percent in PERCENTS}
-            # By the share of slower I/Os, so that the far tail has room.
+            # A logarithmic axis of the share of slower I/Os, so that the far tail is visible.
             percents = [percent for percent in sorted(known) if percent < 100]
             values = [known[percent] / 1000 for percent in percents]
             axes.plot([1 - percent / 100 for percent in percents], values, marker=".", label=f"{job.name} {name}")
@@ -71,7 +71,7 @@ def _percentiles(axes: Axes, result: Result) -> None:
 
 
 def plot_curve(curve: Curve) -> list[Axes]:
-    """Response times by load; loads that the storage does not sustain have none that mean anything."""
+    """Response times against load, without loads that the storage does not sustain, where response times are meaningless."""
     (axes,) = _axes(1, 7.0)
     for line in curve.lines:
         steps = [step for step in line.steps if step.sustained]
@@ -88,7 +88,7 @@ _UNITS = {"bytes/s": ("MiB/s", 1 / 1048576), "1/s": ("IOPS", 1.0), "ns": ("µs",
 
 
 def plot_sweep(sweep: Sweep, figure: str | None) -> list[Axes]:
-    """A chart per figure, with the intervals of the medians."""
+    """One chart per figure, with the intervals of the medians."""
     if not sweep.cells:
         raise FathomError("plot: the sweep has no cells")
     first = sweep.cells[0]

@@ -1,4 +1,4 @@
-"""The program `fathom`: where it is, and its runs as child processes that are never left behind."""
+"""Finds the program `fathom` and runs it as a child process that is never left behind."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from typing import IO, TYPE_CHECKING, Any, Callable, Optional
 if TYPE_CHECKING:
     from .result import Result
 
-# How long the program may take to write its report after SIGINT. A device that hangs can take longer than any wait.
+# Time that the program may take to write its report after SIGINT. A hung device can exceed any limit.
 PATIENCE_S = 30.0
 
 
 class FathomError(Exception):
-    """What failed, in the program's own words.
+    """A failure, with the program's message.
 
-    `exit_status` is the program's, None if it was not run or did not end by itself. `result` is what was measured until then,
-    None if there is nothing.
+    `exit_status` is the program's, None if it was not run or was killed. `result` is the result up to the failure, None if there is none.
     """
 
     def __init__(self, message: str, exit_status: int | None = None, result: Result | None = None) -> None:
@@ -34,13 +33,14 @@ class FathomError(Exception):
         self.result = result
 
 
-# Where the program finds an option of a job wrong: a job file and its line, the option as it is written there, what is expected.
+# The position at which the program rejects an option of a job: a job file and its line, the option as written,
+# and the expected value.
 _WRONG_OPTION = re.compile(r"^fathom: (?P<place>.*?):(?P<line>[0-9]+): option (?P<option>.+?): (?P<reason>.*)$")
 _WRONG_LINE = re.compile(r"^fathom: .*?:[0-9]+: ")
 
 
 def text_first(said: str) -> str:
-    """What the program said of a job that it refused, beginning with what is wrong in the user's text.
+    """The program's messages about a rejected job, starting with the errors in the user's text.
 
     The option is shown as the program quotes it, not as it stands in the text, because some values are secret.
     """
@@ -60,7 +60,7 @@ def text_first(said: str) -> str:
 
 
 def find_program() -> str:
-    """The path of the program: next to the interpreter, else what FATHOM_PROGRAM names, else the one on the PATH."""
+    """The path of the program: next to the interpreter, otherwise the one named by FATHOM_PROGRAM, otherwise the one on the PATH."""
     beside = Path(sysconfig.get_path("scripts")) / "fathom"
     if beside.is_file() and os.access(beside, os.X_OK):
         return str(beside)
@@ -80,7 +80,7 @@ def find_program() -> str:
 class Mailbox:
     """Passes the program's output from the reading threads to the waiting one.
 
-    With `only_newest` it drops items not taken yet, so that a slow consumer does not block the readers.
+    With `only_newest` it drops unread items, so that a slow consumer does not block the readers.
     """
 
     def __init__(self, only_newest: bool) -> None:
@@ -113,7 +113,7 @@ class Mailbox:
 
 
 class Child:
-    """The program at work. Threads read what it writes, so it never waits for the caller."""
+    """A running program. Threads read its output, so it never waits for the caller."""
 
     def __init__(
         self,
@@ -130,7 +130,8 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # It ends with this process, even if that is killed. The thread that starts it waits for it.
+                # It ends with this process, even if this process is killed. The thread that starts it waits for
+                # its end.
                 env={**os.environ, "FATHOM_END_WITH_PARENT": str(os.getpid())},
             )
         except (OSError, ValueError) as error:
@@ -158,10 +159,10 @@ class Child:
                 with process.stdin as stdin:
                     stdin.write(given)
             except BrokenPipeError:
-                pass  # It ended before it had read all; its message says why.
+                pass  # The program ended before it had read all input; its message gives the reason.
             process.wait()
             for reader in readers:
-                # A process that inherited the pipes can keep them open longer than the program lives.
+                # A process that inherited the pipes can keep them open after the program has ended.
                 reader.join(5)
         except BaseException:
             process.kill()
@@ -171,14 +172,14 @@ class Child:
             self._mailbox.close()
 
     def status(self) -> int:
-        """The exit status, once the mailbox is closed; negative for a signal."""
+        """The exit status, available once the mailbox is closed; negative for a signal."""
         status = self._process.wait()
-        # A thread that is about to end would still make a fork of the caller one of many threads.
+        # Even a thread about to end would make the caller multithreaded when it forks.
         self._attendant.join(5)
         return status
 
     def end(self) -> None:
-        """Asks the program to end and to report what it has; kills it when that takes too long or is interrupted again."""
+        """Asks the program to end and to report its results so far; kills it if that takes too long or is interrupted again."""
         self._send(signal.SIGINT)
         try:
             in_time = self._mailbox.wait_until_closed(PATIENCE_S)
@@ -191,12 +192,13 @@ class Child:
             self._process.wait()
 
     def _send(self, number: signal.Signals) -> None:
-        # send_signal looks first whether the process is there, and so hits no other that has got its number.
+        # send_signal first checks whether the process still exists, so it cannot signal another process with a
+        # reused ID.
         self._process.send_signal(number)
 
 
 def read_all(into: list[bytes]) -> Callable[[IO[bytes]], None]:
-    """A reader of everything."""
+    """Reads all output."""
 
     def read(stream: IO[bytes]) -> None:
         with stream:
@@ -206,7 +208,7 @@ def read_all(into: list[bytes]) -> Callable[[IO[bytes]], None]:
 
 
 def read_lines(into: list[bytes], each: Callable[[str], None]) -> Callable[[IO[bytes]], None]:
-    """A reader that also passes every line on as soon as it is there."""
+    """Reads all output and passes on every line as soon as it arrives."""
 
     def read(stream: IO[bytes]) -> None:
         with stream:
@@ -218,7 +220,7 @@ def read_lines(into: list[bytes], each: Callable[[str], None]) -> Callable[[IO[b
 
 
 def text_of(parts: list[bytes]) -> str:
-    """What the program said, without the blanks around it."""
+    """The program's messages without surrounding whitespace."""
     return b"".join(parts).decode(errors="replace").strip()
 
 
@@ -228,10 +230,9 @@ OnLine = Optional[Callable[[str], None]]
 def call(
     arguments: Sequence[str], given: bytes = b"", on_line: OnLine = None, good: Sequence[int] = (0,)
 ) -> tuple[int, bytes, str]:
-    """Exit status, output and messages of a command; FathomError with the messages for a status that is not `good`.
+    """Returns exit status, output and messages of a command; raises FathomError with the messages for a status not in `good`.
 
-    `on_line` gets each line of the messages in the thread of the caller. An exception from it ends the program and is raised
-    again.
+    `on_line` receives each line of the messages in the caller's thread. An exception from it ends the program and is reraised.
     """
     mailbox = Mailbox(only_newest=False)
     output: list[bytes] = []
@@ -251,7 +252,7 @@ def call(
 
 
 def how_it_ended(status: int) -> str:
-    """A sentence for a program that said nothing itself."""
+    """A sentence for a program that ended without a message."""
     if status < 0:
         try:
             name = signal.Signals(-status).name

@@ -14,7 +14,7 @@ ADVICE = "give a whole file of --output-format=json, json+ or jsonl"
 
 
 def document_of(text: str) -> Any:
-    """The document in an output: JSON, perhaps after lines of messages as fio writes them, or the last of lines of JSON."""
+    """The document in an output: JSON, possibly after lines of messages as from fio, or the last line of JSON lines."""
     lines = [line for line in text.split("\n") if line.strip()]
     if any(line.startswith('{"interval"') for line in lines):
         text = lines[-1]
@@ -27,7 +27,7 @@ def document_of(text: str) -> Any:
 
 
 def result_of(document: Any, exit_status: int, notes: str) -> Result:
-    """A document as a result."""
+    """Converts a document to a result."""
     try:
         jobs = [_job(job) for job in _entries(document)]
         disks = [_disk(disk) for disk in document.get("disk_util", [])]
@@ -39,7 +39,7 @@ def result_of(document: Any, exit_status: int, notes: str) -> Result:
 
 
 def _entries(document: Any) -> Any:
-    """The jobs; those of `--client` are named otherwise, and come with their sum, which is no job."""
+    """The jobs; with `--client` they are under another key, together with their sum, which is not a job."""
     if "client_stats" in document and "jobs" not in document:
         return [entry for entry in document["client_stats"] if entry["jobname"] != "All clients"]
     return document["jobs"]
@@ -88,13 +88,13 @@ def _latency(figures: Any, key: str, count: int) -> Latency | None:
     if latency is None:
         return None
     return Latency(
-        # Old versions of fio do not count latencies apart from I/Os.
+        # Old versions of fio have no separate count of latencies.
         count=int(latency.get("N", count)),
         min_ns=float(latency["min"]),
         max_ns=float(latency["max"]),
         mean_ns=float(latency["mean"]),
         stddev_ns=float(latency["stddev"]),
-        # Printed is the centre of a bin, which may be above the largest latency in it.
+        # The report contains the centre of a bin, which may exceed the maximum latency in it.
         percentiles_ns={
             float(percent): _at_most(int(value), latency["max"]) for percent, value in latency.get("percentile", {}).items()
         },
@@ -149,7 +149,7 @@ def findings_of(document: dict[str, Any]) -> list[Finding]:
 
 
 def timeline_of(document: dict[str, Any]) -> list[Point]:
-    """The timeline of a document as points, job by job and direction by direction."""
+    """The timeline of a document as points, ordered by job and direction."""
     try:
         points = []
         for job in document.get("fathom timeline", {}).get("jobs", []):

@@ -29,10 +29,10 @@ class Latency:
     percentiles_ns: dict[float, int] = field(repr=False)
     """The percentiles that the run reports (`percentile_list`), such as 99.0."""
     bins_ns: dict[int, int] = field(repr=False)
-    """The histogram: number of I/Os by the latency of their bin. Empty in plain `json` of fio or fathom."""
+    """The histogram: number of I/Os by the latency of the bin. Empty in plain `json` of fio or fathom."""
 
     def percentile_ns(self, percent: float) -> int:
-        """The latency that this share of the I/Os did not exceed, from the report or else from the histogram."""
+        """The latency not exceeded by this percentage of the I/Os, from the report or otherwise from the histogram."""
         if percent in self.percentiles_ns:
             return self.percentiles_ns[percent]
         if not 0 <= percent <= 100:
@@ -41,7 +41,7 @@ class Latency:
         passed = 0
         for latency in sorted(self.bins_ns):
             passed += self.bins_ns[latency]
-            # Sums of halves are exact; a share such as 99.9 % of 1000 is not.
+            # Fractions such as one half are exact in binary; a share such as 99.9 % of 1000 is not.
             if passed >= due - 1e-6:
                 return min(latency, int(self.max_ns)) if self.max_ns else latency
         raise FathomError(f"percentile {percent}: the result has no histogram; use --output-format=json+")
@@ -49,7 +49,7 @@ class Latency:
 
 @dataclass(frozen=True, repr=False)
 class Direction:
-    """What a job did in one direction. A latency is None where the result has none of the kind."""
+    """The results of a job in one direction. A latency is None if the result does not contain it."""
 
     io_bytes: int
     total_ios: int
@@ -65,11 +65,11 @@ class Direction:
     total_latency: Latency | None
     """Submission and completion."""
     response_time: Latency | None
-    """From when an I/O was due, in jobs with `open_loop`."""
+    """From the scheduled time of an I/O, in jobs with `open_loop`."""
 
     @property
     def iops(self) -> float:
-        """The same as `ios_per_second`, by the name that figures of comparisons and sweeps have."""
+        """Alias of `ios_per_second`, as figures are named in comparisons and sweeps."""
         return self.ios_per_second
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Sync:
-    """fsync and its relatives: how many, and how long they took."""
+    """fsync and similar operations: their number and durations."""
 
     total_ios: int
     latency: Latency | None
@@ -92,11 +92,11 @@ class JobResult:
 
     name: str
     host: str | None
-    """Where it ran, in runs with `--client`."""
+    """The host, in runs with `--client`."""
     group: int
     """The number of its reporting group."""
     error: int
-    """The errno that ended it; 0 for none."""
+    """The errno with which it ended; 0 for success."""
     elapsed_s: int
     options: dict[str, str] = field(repr=False)
     """Its own options, without those of `[global]`."""
@@ -105,15 +105,15 @@ class JobResult:
     trim: Direction
     sync: Sync | None
     user_cpu_percent: float
-    """Of one processor, in the program."""
+    """User CPU time in percent of one CPU."""
     system_cpu_percent: float
-    """Of one processor, in the kernel."""
+    """System CPU time in percent of one CPU."""
     context_switches: int
     raw: dict[str, Any] = field(repr=False)
-    """Its entry in the document."""
+    """The job's entry in the document."""
 
     def directions(self) -> dict[str, Direction]:
-        """The directions that it did I/O in, by name."""
+        """The directions with I/O, by name."""
         all_of_them = {"read": self.read, "write": self.write, "trim": self.trim}
         return {name: each for name, each in all_of_them.items() if each.total_ios}
 
@@ -125,20 +125,20 @@ class JobResult:
 
 @dataclass(frozen=True)
 class GroupTotal:
-    """What the jobs of a group did in one direction together."""
+    """The combined results of a group's jobs in one direction."""
 
     io_bytes: int
     total_ios: int
     bytes_per_second: float
-    """All bytes by the time of the slowest job, as in the report's `Run status group`."""
+    """All bytes divided by the time of the slowest job, as in the report's `Run status group`."""
     ios_per_second: float
     runtime_ms: int
-    """The longest of its jobs."""
+    """Run time of the longest job."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A reporting group: the jobs that ran side by side (`stonewall` and `new_group` begin another)."""
+    """A reporting group: jobs that ran concurrently (`stonewall` and `new_group` start a new group)."""
 
     number: int
     jobs: list[JobResult] = field(repr=False)
@@ -149,7 +149,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Disk:
-    """What the kernel counted for a block device during the run."""
+    """The kernel's statistics for a block device during the run."""
 
     name: str
     read_ios: int
@@ -157,24 +157,24 @@ class Disk:
     read_merges: int
     write_merges: int
     read_ticks_ms: int
-    """Time that reads were in flight, summed over them."""
+    """Time in flight, summed over all reads."""
     write_ticks_ms: int
     in_queue_ms: int
     util_percent: float
     """Share of the time with at least one I/O in flight."""
     read_bytes: int | None
-    """None in results of older versions of fio."""
+    """None in results of older fio versions."""
     write_bytes: int | None
 
 
 @dataclass(frozen=True)
 class Point:
-    """An interval of a job's timeline in one direction."""
+    """One interval of a job's timeline in one direction."""
 
     job: str
     direction: str
     start_ms: int
-    """Since the jobs of the run were started."""
+    """Time since the start of the run's jobs."""
     end_ms: int
     io_bytes: int
     total_ios: int
@@ -186,7 +186,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Finding:
-    """A reason to doubt the figures, or something to know when reading them."""
+    """A reason to doubt the figures, or a note for their interpretation."""
 
     code: str
     severity: str
@@ -199,7 +199,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """A run. `raw` is the whole document (docs/formats.md)."""
+    """The result of a run. `raw` is the complete document (docs/formats.md)."""
 
     jobs: list[JobResult]
     groups: list[Group]
@@ -207,7 +207,7 @@ class Result:
     raw: dict[str, Any] = field(repr=False)
     exit_status: int = 0
     notes: str = ""
-    """What the program said on standard error."""
+    """The program's standard error output."""
 
     @property
     def verdict(self) -> str | None:
@@ -248,14 +248,15 @@ class Result:
 
     @classmethod
     def from_document(cls, document: Any, exit_status: int = 0, notes: str = "") -> Result:
-        """A result from a parsed document."""
+        """Creates a result from a parsed document."""
         from .reading import result_of
 
         return result_of(document, exit_status, notes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the document to a file, for `load` and for `fathom report`, `show`, `explain` and `compare`."""
-        # Written next to the file first: an existing one stays intact when the disk is full.
+        # Written to a temporary file in the same directory first: an existing file stays intact if the disk is
+        # full.
         beside = Path(f"{os.fspath(path)}.{os.getpid()}.part")
         try:
             try:
@@ -268,7 +269,7 @@ class Result:
             raise FathomError(f"result {os.fspath(path)}: {error}") from error
 
     def rows(self, percentiles: Sequence[float] = (50.0, 99.0, 99.9)) -> list[dict[str, Any]]:
-        """A row per job and direction with any I/O, as dicts; `frame` makes a table of them."""
+        """One row per job and direction with I/O, as dicts; `frame` converts them to a data frame."""
         from .tables import rows_of
 
         return rows_of(self, percentiles)
@@ -280,19 +281,19 @@ class Result:
         return frame_of(self.rows(percentiles))
 
     def timeline_frame(self) -> pandas.DataFrame:
-        """The timeline as a pandas data frame, a row per point; needs pandas."""
+        """The timeline as a pandas data frame, one row per point; needs pandas."""
         from .tables import frame_of, timeline_rows
 
         return frame_of(timeline_rows(self))
 
     def plot(self) -> list[Axes]:
-        """Rates over time, where the result has a timeline, and latencies by percentile; needs matplotlib."""
+        """Plots rates over time, if the result has a timeline, and latencies by percentile; needs matplotlib."""
         from .plots import plot
 
         return plot(self)
 
     def page(self) -> str:
-        """The page of `fathom report`, a whole HTML document that loads nothing."""
+        """The page of `fathom report`, a self-contained HTML document."""
         from .pages import page_of_result
 
         return page_of_result(self)

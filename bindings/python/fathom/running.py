@@ -11,17 +11,17 @@ from .job import Job, Value, source
 from .program import Child, FathomError, Mailbox, how_it_ended, read_all, text_first, text_of
 from .result import Result
 
-# Without a listener, one line at the end is enough; within a day hardly another is written.
+# Without a listener, a single line at the end is enough; with an interval of a day there is rarely another.
 NOBODY_ASKS_MS = 24 * 60 * 60 * 1000
 
 
 class StopRun(Exception):
-    """Raised by `on_progress` to end the run. `run` then returns what was measured until then."""
+    """Raised by `on_progress` to end the run. `run` then returns the results so far."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What all jobs did in one direction in an interval."""
+    """The combined figures of all jobs in one direction and interval."""
 
     io_bytes: int
     total_ios: int
@@ -31,10 +31,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class Progress:
-    """An interval of a run."""
+    """The progress of a run in one interval."""
 
     number: int
-    """1, 2, 3, ... A callback that takes longer than an interval misses some."""
+    """1, 2, 3, ... Numbers are skipped if a callback takes longer than an interval."""
     start_ms: int
     """Since the jobs of the run were started."""
     end_ms: int
@@ -46,7 +46,7 @@ class Progress:
 
     @property
     def bytes_per_second(self) -> float:
-        """Of all directions."""
+        """Over all directions."""
         return self.read.bytes_per_second + self.write.bytes_per_second + self.trim.bytes_per_second
 
     @property
@@ -68,9 +68,7 @@ def run(
 ) -> Result:
     """Runs a job: the path of a job file, its text, a mapping, or the options as keyword arguments.
 
-    `on_progress` is called every `interval_ms`, in the thread of the caller. When it raises StopRun, the run ends and what was
-    measured is returned. Any other exception, and Ctrl-C, also ends the run, and is raised again; `result_of_interrupted` has
-    what was measured. `arguments` are further words for the command line, such as `--readonly`.
+    `on_progress` is called every `interval_ms`, in the thread of the caller. If it raises StopRun, the run ends and the results so far are returned. Any other exception, including Ctrl-C, also ends the run and is reraised; `result_of_interrupted` then returns the results so far. `arguments` are additional command-line arguments, such as `--readonly`.
 
     A run that fails raises FathomError with the program's message, and with a `result` if there is one.
     """
@@ -98,13 +96,13 @@ def run(
 
 
 def result_of_interrupted(error: BaseException) -> Result | None:
-    """What a run measured before this exception ended it; None if it was too early, or no run was ended by it."""
+    """The results of a run before this exception ended it; None if there were none, or if the exception did not end a run."""
     found = getattr(error, "fathom_result", None)
     return found if isinstance(found, Result) else None
 
 
 class _Output:
-    """Takes the lines of JSON: the last is the result, the intervals of the others are news."""
+    """Receives the JSON lines: the last one is the result, the others report intervals."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.document: Any = None
@@ -139,7 +137,7 @@ def _finished(output: _Output, status: int, notes: str, stopped: bool) -> Result
             said += "; if it is older than this package (fathom --version), install the one that belongs to it"
         raise FathomError(text_first(said) or how_it_ended(status), status)
     result = Result.from_document(document, status, notes)
-    # A run that was asked to end says so with its status.
+    # A run that was asked to end reports this in its status.
     if status != 0 and not stopped:
         raise FathomError(notes or _failed_jobs(result) or how_it_ended(status), status, result)
     return result
@@ -155,7 +153,7 @@ def _attach(error: BaseException, output: _Output, status: int, notes: str) -> N
         result = _finished(output, status, notes, stopped=True)
         error.fathom_result = result  # type: ignore[attr-defined]
     except (FathomError, AttributeError, TypeError):
-        pass  # Nothing was measured, or the exception takes no attributes; it is raised as it is.
+        pass  # Nothing was measured, or the exception does not accept attributes; it is reraised unchanged.
 
 
 def _progress(interval: dict[str, Any]) -> Progress:

@@ -1,4 +1,4 @@
-"""Files that commands of the program need for as long as they run. Only their owner can read them."""
+"""Temporary files for the duration of a command. Only their owner can read them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADVICE = "make room, or let TMPDIR name another directory"
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """A directory that goes with the block. What is raised inside the block passes as it is."""
+    """A temporary directory that is removed at the end of the block. Exceptions raised inside the block pass unchanged."""
     try:
         directory = tempfile.mkdtemp(prefix="fathom-")
     except OSError as error:

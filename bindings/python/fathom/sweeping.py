@@ -1,4 +1,4 @@
-"""Which setting is best? How much load does it take? What both need."""
+"""Shared parts of sweeps and curves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ResultsFile = Union[str, "os.PathLike[str]", None]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a cell, in `unit`: `bytes/s`, `1/s` or `ns`."""
+    """One figure of a cell, in `unit`: `bytes/s`, `1/s` or `ns`."""
 
     name: str
     unit: str
@@ -34,21 +34,21 @@ class Figure:
     """The 95 % confidence interval; None with a single run."""
     high: float | None
     verdict: str | None
-    """`best`, `not_distinguishable` from it, `worse`, or None where the runs do not tell."""
+    """`best`, `not_distinguishable` from it, `worse`, or None if the runs do not decide."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A combination of values."""
+    """One combination of values."""
 
     options: dict[str, str]
-    """The varied options, and `job` where there are several jobs."""
+    """The varied options, and `job` if there are several jobs."""
     runs: int
     figures: dict[str, Figure]
     notes: list[str]
 
     def figure(self, name: str) -> Figure:
-        """A figure by its heading (`mean lat`), or by the name that `figures=` takes (`lat`, `read-bw`)."""
+        """Returns a figure by its heading (`mean lat`), or by its name in `figures=` (`lat`, `read-bw`)."""
         for figure in self.figures.values():
             if heading_of(figure.name) == heading_of(name):
                 return figure
@@ -71,7 +71,7 @@ class Sweep:
         return list(self.raw["doubts"])
 
     def best(self, figure: str, job: str | None = None) -> Cell | None:
-        """The cell that is best in a figure; None where the runs do not tell it from the second best."""
+        """The best cell for a figure; None if the runs do not distinguish it from the second best."""
         known = [
             each for each in self.raw["best"] if heading_of(each["figure"]) == heading_of(figure) and job in (None, each["job"])
         ]
@@ -82,7 +82,7 @@ class Sweep:
         return None if row is None else self.cells[row]
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row per cell and figure, as dicts."""
+        """One row per cell and figure, as dicts."""
         return [
             {**cell.options, "runs": cell.runs, **{name: getattr(figure, name) for name in _FIGURE_COLUMNS}}
             for cell in self.cells
@@ -128,9 +128,9 @@ def sweep(
 ) -> Sweep:
     """Runs a job with every combination of the values, several times each (default 3), in random order.
 
-    `results` names the results file: a sweep that was interrupted resumes from it. Without one, nothing is kept on the disk.
+    `results` names the results file: a sweep that was interrupted resumes from it. Without one, nothing is stored on disk.
     `on_run` gets the line that the program prints for each run. `figures` are those of docs/sweep.md, such as `read-bw` or `p99`.
-    `arguments` are further words for the command line, such as `--pause=5s`.
+    `arguments` are additional command-line arguments, such as `--pause=5s`.
     """
     words = [*varied(vary), *arguments]
     if not vary:
@@ -147,7 +147,7 @@ def sweep(
 
 
 def heading_of(figure: str) -> str:
-    """The heading of a figure, from the heading itself or from the name that `figures=` takes."""
+    """The heading of a figure, given the heading or the name used in `figures=`."""
     words = figure.lower().replace("-", " ").split()
     if words and words[-1] == "bw":
         words[-1] = "bandwidth"
@@ -173,7 +173,7 @@ def varied(vary: Vary) -> list[str]:
         texts = [str(int(value)) if isinstance(value, bool) else str(value) for value in values]
         if any(";" in text for text in texts):
             raise FathomError(f"vary: {name}: a value with a semicolon cannot be varied")
-        # Semicolons, because values may hold commas; with a single value there is none to show that.
+        # Semicolons, because values may contain commas; a single value has no separator.
         words.append(f"--vary={name}={';'.join(texts)}")
     return words
 
@@ -181,7 +181,7 @@ def varied(vary: Vary) -> list[str]:
 def measure(
     command: str, job: Job | None, options: Mapping[str, Value], words: Sequence[str], results: ResultsFile, on_run: OnLine
 ) -> tuple[dict[str, Any], bytes]:
-    """Runs `fathom sweep` or `fathom curve`: what it prints as JSON, and its results file."""
+    """Runs `fathom sweep` or `fathom curve`; returns its JSON output and its results file."""
     with scratch_directory() as directory, as_file(job, options) as file:
         kept = directory / f"job.{command}.jsonl" if results is None else Path(results)
         _, output, _ = call([command, file, *words, "--format=json", f"--output={kept}"], on_line=on_run)
@@ -194,5 +194,5 @@ def measure(
 
 
 def not_as_expected(command: str, error: Exception) -> FathomError:
-    """For output of a program that does not belong to this package."""
+    """The error for output of a program of another version."""
     return FathomError(f"{command}: not as this package reads it ({error!r}); install the program that belongs to it")

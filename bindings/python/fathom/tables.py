@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(result: Result, percentiles: Sequence[float]) -> list[dict[str, Any]]:
-    """A row per job and direction with any I/O. Latencies are completion latencies, None where there are none."""
+    """One row per job and direction with I/O. Latencies are completion latencies, or None."""
     rows = []
     for job in result.jobs:
         for name, direction in job.directions().items():
@@ -47,7 +47,7 @@ def _percentile(latency: Latency | None, percent: float) -> int | None:
 
 
 def timeline_rows(result: Result) -> list[dict[str, Any]]:
-    """A row per point of the timeline."""
+    """One row per point of the timeline."""
     return [
         {
             "job": point.job,

@@ -30,7 +30,7 @@ def children() -> list[int]:
     """Child processes of this one, including unreaped ones."""
     found = []
     for task in Path("/proc/self/task").iterdir():
-        # A thread may end in between.
+        # A thread may end in the meantime.
         with suppress(OSError):
             found += [int(pid) for pid in (task / "children").read_text().split()]
     return found

@@ -71,7 +71,7 @@ def test_a_sweep_measures_every_combination() -> None:
     assert not os.listdir(), "nothing is kept without results="
     assert sweep._repr_html_().startswith("<iframe srcdoc=")
     assert repr(sweep) == "<Sweep of 4 cells, 8 runs: bandwidth, IOPS, mean lat, p99>"
-    # Figures have the names that `figures=` takes.
+    # Figures use the names of `figures=`.
     cell = sweep.cells[0]
     assert [cell.figure(name).name for name in ("bw", "iops", "lat", "p99")] == list(cell.figures)
     with pytest.raises(fathom.FathomError, match="is not one of bandwidth"):
@@ -157,7 +157,7 @@ def test_a_curve_has_the_answer() -> None:
     curve = fathom.curve(job, rates=[200, 400], slo="p99<100ms", time="300ms", most_runs=1, on_run=lines.append)
     (line,) = curve.lines
     assert [step.rate for step in line.steps] == [200, 400]
-    # A busy machine may not sustain them; the program says so then.
+    # A busy machine may not sustain the loads; the program then reports this.
     assert all(isinstance(step.sustained, bool) for step in line.steps)
     assert (
         line.highest is not None and curve.limits == ["p99<100ms"] and len([text for text in lines if "offered" in text]) == 2

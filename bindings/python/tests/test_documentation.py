@@ -17,7 +17,7 @@ from .conftest import skip
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-# In the repository, or where make test-python has copied them.
+# In the repository, or at the destination to which make test-python copies them.
 PAGES = {
     "README.md": (HERE.parent / "README.md", ROOT / "README.md"),
     "docs/python.md": (HERE / "python.md", ROOT / "docs/python.md"),
@@ -37,7 +37,7 @@ def page(name: str) -> str:
 def test_the_python_of_a_page_runs_in_its_order(name: str) -> None:
     blocks = re.findall(r"(?:<!-- needs: ([^>]*) -->\n)?```python\n(.*?)```", page(name), re.DOTALL)
     assert blocks, f"{name} has no Python"
-    # The job files that it names right before their content.
+    # The job files that the page names immediately before their content.
     for before, content in re.findall(r"((?:(?!```).)*)```ini\n(.*?)```", page(name), re.DOTALL):
         Path(re.findall(r"`([^` ]+\.fio)`", before)[-1]).write_text(content)
     variables: dict[str, Any] = {"__name__": "page"}
@@ -56,7 +56,7 @@ def test_the_python_of_a_page_runs_in_its_order(name: str) -> None:
 
 
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A notebook has its own backend.
+    # A notebook sets its matplotlib backend itself.
     monkeypatch.delenv("MPLBACKEND", raising=False)
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")

@@ -36,7 +36,7 @@ def test_stop_run_returns_what_was_measured() -> None:
     assert [progress.number for progress in seen] == [1, 2]
     assert seen[1].start_ms == seen[0].end_ms and seen[0].write.total_ios > 0 and seen[0].bytes_per_second > 0
     assert result.job("a").write.total_ios >= sum(progress.write.total_ios for progress in seen)
-    # The report is the program's own, which it writes when it is asked to end: a killed one leaves none.
+    # The program writes the report when it is asked to end: a killed program leaves none.
     assert result.raw["final"] is True and "terminating" in result.notes
 
 
@@ -53,7 +53,7 @@ def test_an_exception_of_the_callback_is_raised_again_with_the_result() -> None:
 
 def interrupt_once_it_writes() -> None:
     """Presses Ctrl-C when the job of `endless` has begun to write."""
-    # Before that, its file is allocated and full of zeros.
+    # Until then, the allocated file contains only zeros.
     while not Path("data").exists() or not Path("data").read_bytes().strip(b"\0"):
         time.sleep(0.02)
     os.kill(os.getpid(), signal.SIGINT)
@@ -70,7 +70,8 @@ def test_ctrl_c_is_raised_again_with_the_result() -> None:
 
 
 def test_ctrl_c_of_a_terminal_reaches_both_and_still_gives_a_result(tmp_path: Path) -> None:
-    # On a terminal every process of the foreground gets SIGINT, the program directly and once more from the package.
+    # On a terminal, every process in the foreground gets SIGINT: the program receives it directly and again
+    # from the package.
     script = tmp_path / "script.py"
     script.write_text(
         "import fathom\n"
@@ -110,7 +111,7 @@ def test_a_run_ends_with_a_python_that_is_killed(tmp_path: Path) -> None:
 
 def test_a_second_ctrl_c_does_not_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stubborn(monkeypatch, tmp_path)
-    # The first alone would wait for longer than any test may take.
+    # The first alone would wait longer than any test may take.
     monkeypatch.setattr(sys.modules["fathom.program"], "PATIENCE_S", 3600)
 
     def twice() -> None:
@@ -152,7 +153,7 @@ def stubborn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def end_children(number: int) -> None:
     for pid in children():
-        # It may have ended since.
+        # The process may have ended since.
         with suppress(ProcessLookupError):
             os.kill(pid, number)
 
@@ -183,7 +184,8 @@ def test_a_slow_callback_does_not_hold_up_the_run() -> None:
         time.sleep(1.0)
 
     result = fathom.run(**options(time_based=True, runtime=2), on_progress=slow, interval_ms=50)
-    # It missed some, but the run was as long as it should be; all intervals together would have taken 40 seconds.
+    # The callback missed some intervals, but the run was as long as it should be; all intervals together would
+    # have taken 40 seconds.
     assert len(seen) < seen[-1] and seen == sorted(seen)
     assert result.job("a").write.runtime_ms < 20000
 
@@ -237,7 +239,7 @@ def test_signals_of_the_caller_are_left_alone() -> None:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
         result = fathom.run(**options(time_based=True, runtime=1))
         assert heard == [signal.SIGTERM] and result.exit_status == 0
-        # One that the caller ignores is no way for the program to run on.
+        # A caller that ignores the signal must not keep the program running.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
         def stop(_: fathom.Progress) -> None:

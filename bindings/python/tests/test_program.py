@@ -72,7 +72,7 @@ def test_another_program_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("FATHOM_PROGRAM", script(tmp_path, text))
     with pytest.raises(fathom.FathomError, match=f"(?s){message}"):
         fathom.run(**options())
-    # It may not even read its job, however long that is. No thread complains of that either.
+    # The program may end without reading its job, however long that is. No thread complains either.
     complaints: list[object] = []
     monkeypatch.setattr(threading, "excepthook", complaints.append)
     with pytest.raises(fathom.FathomError, match=f"(?s){message}"):

@@ -56,7 +56,7 @@ def test_a_job_on_a_full_file_system_says_so(tmp_path: Path, monkeypatch: pytest
     try:
         with pytest.raises(fathom.FathomError, match="No space"):
             fathom.run(**options(filename=str(small / "data")))
-        # The temporary files of the package have no room there either.
+        # The temporary files of the package do not fit there either.
         (small / "rest").write_bytes(b"")
         filled = subprocess.run(["dd", "if=/dev/zero", f"of={small}/rest", "bs=4k"], capture_output=True, text=True)
         assert "No space" in filled.stderr
@@ -64,7 +64,7 @@ def test_a_job_on_a_full_file_system_says_so(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(tempfile, "tempdir", str(small))
         with pytest.raises(fathom.FathomError, match="make room"):
             fathom.compare(result, result)
-        # A run and its page need no room at all.
+        # A run and its page need no disk space at all.
         assert "<html" in fathom.run(**options()).page()
         assert sorted(os.listdir(small)) == ["data", "rest"]
     finally:
@@ -122,7 +122,7 @@ def test_a_latency_that_is_not_there_is_none() -> None:
 def test_response_times_are_those_of_open_loops() -> None:
     open_loop = {"open_loop": 1, "rate_iops": 200, "time_based": True, "runtime": 1}
     job = fathom.run(**options(ioengine="io_uring", iodepth=4, **open_loop)).job("a")
-    # I/Os that are still in flight at the end are in one and not in the other.
+    # I/Os still in flight at the end are counted in only one of the two.
     assert job.write.response_time is not None and abs(job.write.response_time.count - job.write.total_ios) <= 4
     assert job.write.total_ios > 0
     assert fathom.run(**options()).job("a").write.response_time is None

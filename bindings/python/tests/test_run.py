@@ -83,7 +83,7 @@ def test_an_error_of_the_text_begins_with_the_text() -> None:
         fathom.run({"name": "first", **options(), "iodeth": 3})
     with pytest.raises(fathom.FathomError, match=r"\Afathom: -:1: section \[a has no closing bracket"):
         fathom.run("[a\nrw=read\n")
-    # What is not about the text stays as the program says it.
+    # Messages that do not concern the text are passed on unchanged.
     with pytest.raises(fathom.FathomError, match=r"missing\.fio"):
         fathom.run("missing.fio")
 
@@ -145,11 +145,11 @@ rw=write
     assert [(group.number, [job.name for job in group.jobs]) for group in result.groups] == [(0, ["one", "one"]), (1, ["two"])]
     assert result.groups[0].read.total_ios == 2 * 16384 and result.groups[1].write.io_bytes == 64 << 20
     assert result.groups[0].write.bytes_per_second == 0
-    # The slowest job counts.
+    # The slowest job determines the time.
     document = json.loads(json.dumps(result.raw))
     document["jobs"][0]["read"]["runtime"] = 10000
     assert fathom.Result.from_document(document).groups[0].read.bytes_per_second == (2 * 64 << 20) / 10
-    # The rate of a group is that of the line in the report of the same run.
+    # The rate of a group equals that in the report of the same run.
     subprocess.run(
         [fathom.find_program(), "--output-format=normal,json", "--output=both", "groups.fio"],
         check=True,

@@ -52,7 +52,7 @@ def test_a_static_program_is_for_every_c_library(tmp_path: Path) -> None:
 
 
 def test_newer_symbols_need_a_newer_c_library(tmp_path: Path) -> None:
-    # getrandom came with glibc 2.25; what starts a program has a newer symbol on newer machines.
+    # getrandom came with glibc 2.25; starting a program needs a newer symbol on newer machines.
     program = build(tmp_path, "#include <sys/random.h>\nint main(void) { char c; return getrandom(&c, 1, 0) != 1; }\n")
     (platform,) = hook().platforms(program)
     assert tuple(map(int, platform.split("_")[1:3])) >= (2, 25)

@@ -1,4 +1,4 @@
-//! Measures random reads of a file or device, and says whether the figures can be trusted.
+//! Measures random reads from a file or device, and reports whether the figures can be trusted.
 //!
 //! `cargo run --release --example measure -- /dev/nvme0n1`
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for read in result.jobs.iter().filter_map(|job| job.read.as_ref()) {
         println!("{:.0} IOPS, mean latency {:.0} us", read.iops, read.lat.mean_ns / 1e3);
     }
-    // Every finished run has one; results of fio have none.
+    // Every completed run has a verdict; results of fio have none.
     if let Some(verdict) = &result.verdict {
         println!("{}", verdict.verdict);
         verdict.findings.iter().for_each(|finding| println!("  {}", finding.text));

@@ -17,11 +17,11 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// Runs the plan that comes from standard input, and tells its events on standard output.
+/// Runs the plan read from standard input and writes its events to standard output.
 pub(crate) fn perform() {
     let Ok((program, teller)) = take_streams() else { return };
     std::panic::set_hook(Box::new(|details| {
-        // If standard error is closed, the line has nowhere else to go.
+        // If standard error is closed, the line cannot be written anywhere else.
         let _ = writeln!(io::stderr(), "{}", defect::line(details));
     }));
     let last = std::panic::catch_unwind(|| run(program, &teller))
@@ -29,8 +29,7 @@ pub(crate) fn perform() {
     teller.tell(&last);
 }
 
-/// Takes standard input and output from everything else in this process: the output of a job's command must not end up among
-/// the events.
+/// Reserves standard input and output for the run: the output of a job's command must not end up among the events.
 fn take_streams() -> io::Result<(BufReader<File>, Teller)> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -95,7 +94,7 @@ fn ended(mut outcome: supervisor::Outcome) -> Told {
     }
 }
 
-/// The events' way to the program. Its end is noticed by its input; an event without a reader is lost.
+/// The channel for events to the program. Its end is noticed on the input side; an event without a reader is lost.
 struct Teller {
     output: File,
 }
@@ -107,8 +106,8 @@ impl Teller {
         let _ = (&self.output).write_all(&line);
     }
 
-    /// Leaves out what a program that does not read could only delay the run with. The line is shorter than what a pipe that
-    /// is writable accepts.
+    /// Drops the line if the program does not read, so that the run is not delayed. The line is short enough
+    /// for any writable pipe.
     fn tell_if_read(&self, told: &Told) {
         let awaited = [Awaited { socket: self.output.as_raw_fd(), to_send: true }];
         if wait_for_any(&awaited, Some(Duration::ZERO)) == Ok(true) {
@@ -117,10 +116,10 @@ impl Teller {
     }
 }
 
-/// Tells the program what happens in the run, and ends the run when it asks for it or has ended.
+/// Reports events of the run to the program, and ends the run when the program requests it or has ended.
 struct Events<'a> {
     teller: &'a Teller,
-    /// The pipe from the program until it is closed.
+    /// Watches the pipe from the program until it is closed.
     program: Option<File>,
     began: Instant,
 }
@@ -152,7 +151,7 @@ impl Observer for Events<'_> {
         if wait_for_any(&awaited, Some(Duration::ZERO)) != Ok(true) {
             return None;
         }
-        // Nothing follows the plan but the end.
+        // No data follows the plan.
         match program.read(&mut [0; 64]) {
             Ok(1..) => None,
             Ok(0) | Err(_) => {

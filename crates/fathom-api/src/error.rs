@@ -27,10 +27,10 @@ pub enum Error {
     Read(#[from] ReadError),
 }
 
-/// What is wrong with the text of jobs; as text, one line per mistake.
+/// Errors in the text of jobs; displayed as one line per mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobsError {
-    /// The mistakes, in the order of the text; never empty.
+    /// The mistakes in text order; never empty.
     pub mistakes: Vec<Mistake>,
 }
 
@@ -49,20 +49,20 @@ impl fmt::Display for JobsError {
 
 impl std::error::Error for JobsError {}
 
-/// Why a run has no outcome. A job that fails is not among them: its error is in the result.
+/// The reason why a run has no outcome. The failure of a job is not among them: its error is in the result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The process of the run could not be started, or the plan could not be sent to it.
     #[error("the process of the run cannot be started: {error}", error = plain(.0))]
     Process(io::Error),
-    /// The system refused what the run needs; nothing was run.
+    /// The system denied something that the run needs; nothing was run.
     #[error("{0}")]
     NotStarted(String),
     /// The process of the run ended without an outcome.
     #[error("the process of the run ended without a result ({0}); call Runner::begin() first in main()")]
     Lost(ExitStatus),
-    /// A bug in fathom ended the run, or one of its jobs: no figure can be trusted.
+    /// A bug in fathom ended the run or one of its jobs, so no figure can be trusted.
     #[error("{0}")]
     Defect(String),
     /// The run cannot be judged, or its result cannot be read.

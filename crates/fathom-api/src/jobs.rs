@@ -9,7 +9,7 @@ use fathom_spec::{Outcome, RunSpec};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The jobs of a job file. Nothing is created, written or opened by parsing them.
+/// The jobs of a job file. Parsing does not create, write or open any file.
 #[derive(Clone, PartialEq)]
 pub struct Jobs {
     /// The argument that names the job file, `-` for `text`.
@@ -32,7 +32,7 @@ impl Jobs {
 
     /// Parses a job file.
     pub fn read(path: &Path) -> Result<Jobs, JobsError> {
-        // A relative name could be taken for an option, or for standard input.
+        // A relative name could be mistaken for an option or for standard input.
         let path = if path.is_relative() { Path::new(".").join(path) } else { PathBuf::from(path) };
         match path.to_str() {
             Some(path) => Jobs::of(&[], path, ""),
@@ -51,18 +51,18 @@ impl Jobs {
         }
     }
 
-    /// The same jobs under the rule that nothing is written or created: those that would are refused, here or by
+    /// Restricts the jobs to reading: jobs that would write or create anything are rejected, here or by
     /// [`plan`](Jobs::plan).
     pub fn read_only(self) -> Result<Jobs, JobsError> {
         Jobs::of(&["--readonly"], &self.name, &self.text)
     }
 
-    /// The names of the jobs, in the order of the text.
+    /// The names of the jobs in text order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.spec.jobs.iter().map(|job| job.name.as_str())
     }
 
-    /// Warnings about options that are valid, but likely do not do what was meant.
+    /// Warnings about options that are valid but probably do not have the intended effect.
     pub fn notes(&self) -> Vec<Mistake> {
         match self.spec.messages.is_empty() {
             true => Vec::new(),
@@ -76,7 +76,7 @@ impl Jobs {
     }
 }
 
-/// Names alone: a job has three hundred options.
+/// Only the names: a job has three hundred options.
 impl fmt::Debug for Jobs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Jobs").field(&self.names().collect::<Vec<_>>()).finish()

@@ -1,11 +1,11 @@
-//! A plan: what jobs will do on this machine.
+//! A plan: the effects of jobs on this machine.
 
 use fathom_local::changes::{self, Uses};
 use fathom_run::plan;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Planned jobs. What is run is this plan: later changes of options or variables have no effect on it.
+/// Planned jobs. The plan is run as it is: later changes to options or variables have no effect on it.
 #[derive(Clone, PartialEq)]
 pub struct Plan {
     pub(crate) plan: plan::Plan,
@@ -21,16 +21,16 @@ pub struct Target {
     pub path: PathBuf,
     /// It exists.
     pub exists: bool,
-    /// The job writes to it or trims it, or makes an existing file longer before it reads it.
+    /// True if the job writes or trims it, or extends an existing file before reading it.
     pub is_changed: bool,
-    /// The job removes it, at its end or between passes.
+    /// True if the job removes it at its end or between passes.
     pub is_removed: bool,
-    /// Who else uses it, as a phrase that follows "is in use: ", if it exists and would be changed. The run asks again before it
-    /// writes, and refuses.
+    /// Other users of it, as a phrase that follows "is in use: ", if it exists and would be changed. The run
+    /// checks again before it writes, and refuses.
     pub used_by: Option<String>,
 }
 
-/// Names alone, as for jobs.
+/// Only the names, as for jobs.
 impl fmt::Debug for Plan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.plan.workers.iter().map(|worker| worker.name.as_str()).collect();
@@ -43,13 +43,13 @@ impl Plan {
         Plan { plan }
     }
 
-    /// The number of clones of all jobs together: each is a process or a thread.
+    /// The total number of clones of all jobs: each is a process or a thread.
     pub fn clones(&self) -> usize {
         self.plan.workers.len()
     }
 
-    /// The files and devices of the jobs. Jobs whose data is on servers, or nowhere, have none. Sizes of files are looked up, but
-    /// nothing is opened.
+    /// The files and devices of the jobs. Jobs with data on servers, or without data, have none. File sizes are
+    /// looked up, but nothing is opened.
     pub fn targets(&self) -> Vec<Target> {
         let changes = changes::of(&self.plan);
         let mut uses = Uses::default();

@@ -9,15 +9,15 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Runs plans. It may be shared by threads, and run several plans at the same time.
+/// Runs plans. A runner may be shared by threads and may execute several plans at the same time.
 #[derive(Clone, Debug)]
 pub struct Runner {
     progress_every: Option<Duration>,
 }
 
 impl Runner {
-    /// Becomes the process of a run, if this process was started to be one, and does not return then. The first call in
-    /// `main`, before there is another thread.
+    /// Becomes the process of a run if this process was started as one; in that case it does not return. Call
+    /// it first in `main`, before any other thread exists.
     #[must_use]
     pub fn begin() -> Runner {
         let mut words = std::env::args_os().skip(1);
@@ -28,7 +28,7 @@ impl Runner {
         Runner { progress_every: None }
     }
 
-    /// Runs report their progress at this interval, as [`Event::Progress`](crate::Event::Progress).
+    /// Makes runs report their progress at this interval, as [`Event::Progress`](crate::Event::Progress).
     #[must_use]
     pub fn with_progress(self, every: Duration) -> Runner {
         Runner { progress_every: Some(every) }
@@ -39,7 +39,7 @@ impl Runner {
         let order = Order { plan: plan.plan.clone(), progress_every: self.progress_every };
         let mut line = serde_json::to_vec(&order).map_err(|error| RunError::Process(error.into()))?;
         line.push(b'\n');
-        // The file that this process was started from, also if another one has its name now.
+        // The executable of this process, even if another file has its name now.
         let mut command = Command::new("/proc/self/exe");
         if let Some(name) = std::env::args_os().next() {
             command.arg0(name);
@@ -51,7 +51,7 @@ impl Runner {
         Ok(running)
     }
 
-    /// Runs a plan to its end.
+    /// Runs a plan to completion.
     pub fn run(&self, plan: &Plan) -> Result<Outcome, RunError> {
         self.start(plan)?.finish()
     }

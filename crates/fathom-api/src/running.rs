@@ -1,4 +1,4 @@
-//! A run in progress, as the program that started it sees it.
+//! A run in progress, from the point of view of the program that started it.
 
 use crate::error::RunError;
 use crate::wire::{Progress, Told};
@@ -9,36 +9,36 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the process itself is looked at: if it was killed, one of its workers may keep the pipe open.
+/// Interval between checks of the process: if it was killed, one of its workers may keep the pipe open.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How long a dropped run may take to end before it is killed.
+/// Time that a dropped run may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A line about a job: what failed, what is laid out, what an engine says.
+    /// A message about a job: a failure, the layout of a file, or information from an engine.
     Message(String),
-    /// How far the run is; one that was not taken is replaced by the next.
+    /// The progress of the run; an unread report is replaced by the next.
     Progress(Progress),
 }
 
-/// The end of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The result with its verdict. A failed job has its error there.
+    /// The result with its verdict, including the errors of failed jobs.
     pub result: RunResult,
-    /// The same as a document, as `fathom --output-format=json+` prints it.
+    /// The result as a document, as printed by `fathom --output-format=json+`.
     pub document: String,
-    /// Jobs that failed.
+    /// Number of failed jobs.
     pub failed_jobs: u32,
-    /// The run was ended early, by [`Stopper::stop`] or a signal; the figures are those until then.
+    /// True if the run was ended early, by [`Stopper::stop`] or a signal; the figures cover the time until then.
     pub is_stopped: bool,
 }
 
-/// A run in progress. Dropping it ends the run, and waits for that, at most half a minute; then it is killed.
+/// A run in progress. Dropping it ends the run and waits for at most half a minute before killing it.
 #[derive(Debug)]
 pub struct Running {
     process: Child,
@@ -49,18 +49,19 @@ pub struct Running {
 /// Ends a run early, from any thread.
 #[derive(Clone, Debug)]
 pub struct Stopper {
-    /// The pipe to the run, until the run is to end.
+    /// The pipe to the run, until the run is asked to end.
     pipe: Arc<Mutex<Option<ChildStdin>>>,
 }
 
 impl Stopper {
-    /// Asks the run to end. Its jobs finish what is in flight, and [`Running::finish`] returns what was measured.
+    /// Asks the run to end. Its jobs finish their I/Os in flight, and [`Running::finish`] returns the results
+    /// so far.
     pub fn stop(&self) {
         *locked(&self.pipe) = None;
     }
 }
 
-/// Events on their way from the thread that reads them.
+/// Events in transit from the thread that reads them.
 #[derive(Debug, Default)]
 struct Inbox {
     state: Mutex<Pending>,
@@ -74,7 +75,7 @@ struct Pending {
     end: Option<End>,
 }
 
-/// The last line of a run, or none.
+/// The last line of a run, if any.
 #[derive(Debug)]
 enum End {
     Told(Told),
@@ -100,23 +101,23 @@ impl Running {
     pub(crate) fn send(&mut self, line: &[u8]) -> Result<(), RunError> {
         let mut pipe = locked(&self.stopper.pipe);
         match pipe.as_mut().map_or(Ok(()), |pipe| pipe.write_all(line)) {
-            // How the process ended says more.
+            // The exit status of the process is more informative.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(RunError::Process(error)),
             _ => Ok(()),
         }
     }
 
-    /// The process of the run, to put it into a control group, for example.
+    /// The process of the run, for example to put it into a control group.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// What ends the run early, for another thread.
+    /// A handle that ends the run early from another thread.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Waits for the next event; `None` once the run is over.
+    /// Waits for the next event; returns `None` once the run has ended.
     pub fn next_event(&mut self) -> Option<Event> {
         let inbox = Arc::clone(&self.inbox);
         let mut pending = locked(&inbox.state);
@@ -131,7 +132,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end of the run; events that were not taken are dropped.
+    /// Waits for the end of the run and drops unread events.
     pub fn finish(mut self) -> Result<Outcome, RunError> {
         while self.next_event().is_some() {}
         let end = locked(&self.inbox.state).end.take();
@@ -142,12 +143,12 @@ impl Running {
         }
     }
 
-    /// Waits for a change, or notices that the process has ended without another word.
+    /// Waits for a change, or detects that the process has ended without a last line.
     fn wait<'i>(&mut self, inbox: &'i Inbox, pending: MutexGuard<'i, Pending>) -> MutexGuard<'i, Pending> {
         let had_ended = self.has_ended();
         let (mut pending, timeout) =
             inbox.changed.wait_timeout(pending, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner);
-        // What it wrote before it ended has been read by now.
+        // Everything written before the end has been read by now.
         if had_ended && timeout.timed_out() && pending.end.is_none() {
             pending.end = Some(End::Lost);
         }
@@ -167,13 +168,13 @@ impl Drop for Running {
         let mut pending = locked(&inbox.state);
         while !self.has_ended() && began.elapsed() < PATIENCE {
             pending = match pending.end {
-                // It has said its last line, so it ends on its own.
+                // The process has sent its last line, so it ends by itself.
                 Some(_) => break,
                 None => self.wait(&inbox, pending),
             };
         }
         if pending.end.is_none() {
-            // An error means that it has ended meanwhile.
+            // An error means that the process has ended meanwhile.
             let _ = self.process.kill();
         }
         drop(pending);
@@ -182,7 +183,7 @@ impl Drop for Running {
 }
 
 impl Inbox {
-    /// Reads the events of a run to their end.
+    /// Reads the events of a run until it ends.
     fn read(&self, output: ChildStdout) {
         let mut output = BufReader::new(output);
         let mut line = String::new();
@@ -215,7 +216,7 @@ impl Pending {
     }
 }
 
-/// What the last line of a run says.
+/// Interprets the last line of a run.
 fn outcome(last: Told) -> Result<Outcome, RunError> {
     match last {
         Told::Ended { document, failed_jobs, is_stopped } => {
@@ -230,7 +231,7 @@ fn outcome(last: Told) -> Result<Outcome, RunError> {
     }
 }
 
-/// A lock that was poisoned holds what it held: no change is half done.
+/// A poisoned lock still protects valid data: no change is left half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

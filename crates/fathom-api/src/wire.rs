@@ -1,5 +1,5 @@
-//! What a program and the process of its run tell each other: one line of JSON each. The program sends the plan and keeps the
-//! pipe open; closing it asks the run to end early.
+//! The protocol between a program and the process of its run: one line of JSON per message. The program sends
+//! the plan and keeps the pipe open; closing it asks the run to end early.
 
 use fathom_run::plan::Plan;
 use fathom_stats::live::LiveTick;
@@ -9,15 +9,15 @@ use std::time::Duration;
 /// The argument that makes this program the process of a run.
 pub(crate) const ARGUMENT: &str = "--become-the-run-of-a-fathom-library";
 
-/// The one line to the run.
+/// The single line sent to the run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) plan: Plan,
-    /// Time between two reports of progress.
+    /// Interval between progress reports.
     pub(crate) progress_every: Option<Duration>,
 }
 
-/// Lines from the run.
+/// Lines sent by the run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Told {
     Message(String),
@@ -28,23 +28,23 @@ pub(crate) enum Told {
         failed_jobs: u32,
         is_stopped: bool,
     },
-    /// The last line of a run that did not begin.
+    /// The last line of a run that could not start.
     NotStarted(String),
     /// The last line after a bug.
     Defect(String),
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Since the run began.
+    /// Time since the start of the run.
     pub elapsed: Duration,
-    /// Share done in percent; `None` while unknown.
+    /// Completed share in percent; `None` while unknown.
     pub percent: Option<f64>,
-    /// Remaining time, in whole seconds; `None` while unknown.
+    /// Remaining time in whole seconds; `None` while unknown.
     pub remaining: Option<Duration>,
-    /// Clones of jobs that are running.
+    /// Number of running job clones.
     pub running: u32,
     /// Reads since the previous report.
     pub read: Rates,

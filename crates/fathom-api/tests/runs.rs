@@ -1,4 +1,5 @@
-//! Runs of this program, which is its own harness: whatever calls [`Runner::begin`] has to do it before there is a thread.
+//! Tests that run this program, which is its own harness: a program that calls [`Runner::begin`] must do so
+//! before it has threads.
 
 #![allow(clippy::print_stdout, reason = "it is a program that reports its tests")]
 
@@ -9,10 +10,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A busy machine may need this long for anything.
+/// Time limit for any step on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Environment variable that makes this program call `Runner::begin` too late, when it has threads.
+/// Environment variable that makes this program call `Runner::begin` too late, after it has started threads.
 const LATE: &str = "FATHOM_API_TEST_BEGINS_LATE";
 
 type Test = fn(&Runner);
@@ -38,7 +39,7 @@ const TESTS: &[(&str, Test)] = &[
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    // Inherited by the run, which has to have the thread as well.
+    // Inherited by the run, which must have the thread as well.
     if std::env::var_os(LATE).is_some() {
         return begin_late();
     }
@@ -84,7 +85,7 @@ fn finished(runner: &Runner, text: &str) -> Outcome {
     runner.run(&planned(text)).expect("an outcome")
 }
 
-/// A job that goes on until it is ended.
+/// A job that runs until it is ended.
 fn endless(directory: &Path) -> String {
     job(directory, "rw=randwrite\ntime_based\nruntime=1h")
 }
@@ -99,12 +100,12 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn exists(process: u32) -> bool {
-    // A process that has ended is a zombie until its new parent waits for it.
+    // An ended process remains a zombie until its new parent waits for it.
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
-/// The processes that a process has started.
+/// The child processes of a process.
 fn children(process: u32) -> Vec<u32> {
     let text = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     text.unwrap_or_default().split_whitespace().filter_map(|id| id.parse().ok()).collect()
@@ -166,7 +167,7 @@ fn a_dropped_run_ends(runner: &Runner) {
     wait_until("its workers have ended", || !workers.iter().any(|&worker| exists(worker)));
 }
 
-/// Starts a run and says which process it is; ends only by being killed.
+/// Starts a run and prints its process ID; ends only by being killed.
 fn leave_a_run(runner: &Runner, directory: &str) {
     let running = runner.start(&planned(&endless(Path::new(directory)))).expect("a run");
     println!("{}", running.id());
@@ -206,7 +207,7 @@ fn a_killed_run_is_lost(runner: &Runner) {
     assert!(error.to_string().contains("signal: 9"), "{error}");
 }
 
-/// The progress of a thousandth of a second each fills any pipe.
+/// Progress reports every millisecond fill any pipe.
 fn a_run_waits_for_no_reader_of_its_events(runner: &Runner) {
     let runner = runner.clone().with_progress(Duration::from_millis(1));
     let text = "[one]\nioengine=null\nsize=1t\nrw=read\nruntime=2\ntime_based\n";
@@ -235,7 +236,7 @@ fn what_a_job_prints_is_a_message(runner: &Runner) {
     assert_eq!(running.finish().expect("an outcome").failed_jobs, 0);
 }
 
-/// Begins when there is a thread already, and prints how its run went.
+/// Calls begin with a thread already running, and prints the outcome of its run.
 fn begin_late() {
     std::thread::spawn(|| std::thread::sleep(LIMIT));
     let runner = Runner::begin();

@@ -9,7 +9,7 @@ pub struct LongOption {
     pub name: &'static str,
     /// Takes a value, optional for some.
     pub takes_value: bool,
-    /// What it does.
+    /// Description of its effect.
     pub help: &'static str,
 }
 

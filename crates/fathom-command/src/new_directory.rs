@@ -1,23 +1,23 @@
-//! A directory that a command was told to fill: it must be new or empty, so that its files are those of the command alone.
+//! An output directory of a command: it must be new or empty, so that it contains only files of that command.
 
 use crate::{Failure, NewFile};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Where a command writes several results.
+/// The output directory of a command with several results.
 #[derive(Clone, Debug)]
 pub struct NewDirectory {
     path: PathBuf,
 }
 
 impl NewDirectory {
-    /// A directory at this path.
+    /// A directory with this path.
     pub fn new(path: impl Into<PathBuf>) -> NewDirectory {
         NewDirectory { path: path.into() }
     }
 
-    /// Refuses a directory that could not be filled, before a measurement takes its time.
+    /// Rejects a directory that cannot be filled, before time is spent on a measurement.
     pub fn check(&self) -> Result<(), Failure> {
         match fs::read_dir(&self.path).map(|mut entries| entries.next().is_none()) {
             Ok(true) => Ok(()),
@@ -25,13 +25,13 @@ impl NewDirectory {
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 Err(self.refused("this is a file; name a new directory, which gets a file for each run"))
             }
-            // What can be said of a file there holds for a directory.
+            // Checks for a file at that path apply to a directory as well.
             Err(error) if error.kind() == ErrorKind::NotFound => NewFile::new(&self.path, false).check(),
             Err(error) => Err(Failure::file(&self.path, &error)),
         }
     }
 
-    /// Creates it and writes its files.
+    /// Creates the directory and writes its files.
     pub fn write(&self, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
         self.check()?;
         match fs::create_dir(&self.path) {

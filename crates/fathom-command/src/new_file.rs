@@ -1,4 +1,4 @@
-//! A file that a command was told to write: what exists stays as it is unless `--force` says otherwise.
+//! An output file of a command: an existing file is kept unless `--force` is given.
 
 use crate::Failure;
 use std::fs::{self, File, OpenOptions};
@@ -6,44 +6,44 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Where a command writes its result.
+/// The output file of a command.
 #[derive(Clone, Debug)]
 pub struct NewFile {
     path: PathBuf,
     may_replace: bool,
 }
 
-/// What is at the path before anything is written.
+/// The state of the path before anything is written.
 enum Found {
     Nothing,
-    /// A regular file that may be replaced: an empty one, or any with `--force`.
+    /// A regular file that may be replaced: an empty one, or any file with `--force`.
     Replaceable,
     /// A terminal, a pipe, `/dev/null`.
     Stream,
 }
 
 impl NewFile {
-    /// A file at this path. `may_replace` is true where the user asked for it with `--force`.
+    /// A file at this path. `may_replace` is true if the user gave `--force`.
     pub fn new(path: impl Into<PathBuf>, may_replace: bool) -> NewFile {
         NewFile { path: path.into(), may_replace }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Refuses a file that could not be written, before a measurement takes its time.
+    /// Rejects a file that cannot be written, before time is spent on a measurement.
     pub fn check(&self) -> Result<(), Failure> {
         self.find().map(|_| ())
     }
 
-    /// Writes the whole file.
+    /// Writes the complete file.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.create()?.write_all(bytes).map_err(|error| Failure::file(&self.path, &error))
     }
 
-    /// Opens the file to write it piece by piece.
+    /// Opens the file for writing in several steps.
     pub fn create(&self) -> Result<File, Failure> {
         let mut options = OpenOptions::new();
         options.write(true);
@@ -74,7 +74,7 @@ impl NewFile {
         }
     }
 
-    /// Nothing is there: can a file be made?
+    /// The path does not exist: checks whether a file can be created.
     fn find_place(&self) -> Result<Found, Failure> {
         if fs::symlink_metadata(&self.path).is_ok() {
             return Err(self.refused("this link leads nowhere; name a new file"));
@@ -99,7 +99,7 @@ impl NewFile {
 mod tests {
     use super::*;
 
-    /// A directory that is removed at the end.
+    /// A directory that is removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {

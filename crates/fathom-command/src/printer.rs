@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 /// Replaces characters that terminals interpret.
 const INSTEAD: char = char::REPLACEMENT_CHARACTER;
-/// The same in ASCII, also for characters that ASCII lacks.
+/// Replaces characters that terminals interpret, and those that ASCII lacks.
 const INSTEAD_IN_ASCII: char = '?';
 
 /// Output of commands and tools.
@@ -39,7 +39,7 @@ pub enum Letters {
 }
 
 impl Letters {
-    /// According to the locale: `LC_ALL`, `LC_CTYPE`, `LANG`. Most containers and remote shells set none of
+    /// Determined from the locale: `LC_ALL`, `LC_CTYPE`, `LANG`. Most containers and remote shells set none of
     /// them, on terminals that support UTF-8.
     pub fn of_environment() -> Letters {
         Letters::of_locale(|name| std::env::var(name).ok())
@@ -74,7 +74,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same in the reader's character set. A replacement is as wide as most characters.
+/// The safe text in the reader's character set. A replacement is as wide as most characters.
 pub fn in_letters(text: &str, letters: Letters) -> Cow<'_, str> {
     let text = harmless(text);
     if letters == Letters::Unicode || text.is_ascii() {
@@ -118,7 +118,7 @@ impl<W: Write> Printer<W> {
         Printer { inner, letters, begun: Vec::new(), is_read: false }
     }
 
-    /// The same, with whether it is a terminal.
+    /// Writes to `inner`, and records whether it is a terminal.
     pub fn to_terminal(self, is_read: bool) -> Printer<W> {
         Printer { is_read, ..self }
     }

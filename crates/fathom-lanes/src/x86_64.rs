@@ -7,7 +7,7 @@ use crate::{MD5_LANES, SHA512_LANES, md5, sha512};
 pub struct Vectors(());
 
 impl Vectors {
-    /// `None` where the processor lacks AVX2.
+    /// `None` if the processor lacks AVX2.
     pub fn find() -> Option<Vectors> {
         is_x86_feature_detected!("avx2").then_some(Vectors(()))
     }

@@ -1,11 +1,11 @@
-//! The past of one figure, a point per tick.
+//! The history of one figure, with one point per tick.
 
 use std::collections::VecDeque;
 
-/// Points kept; no terminal is wider.
+/// Number of points kept; no terminal is wider.
 const LENGTH: usize = 1024;
 
-/// The past of a figure; `None` where it had no value.
+/// The history of a figure; `None` for ticks without a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     points: VecDeque<Option<u64>>,
@@ -19,12 +19,12 @@ impl History {
         self.points.push_back(value);
     }
 
-    /// True when it ever had a value other than 0.
+    /// True if it ever had a value other than 0.
     pub(crate) fn has_values(&self) -> bool {
         self.points.iter().flatten().any(|&value| value > 0)
     }
 
-    /// The newest points, as many as there are columns: the newest is the last, and columns without a point come first.
+    /// The newest points, one per column: the newest is the last, and columns without a point come first.
     pub(crate) fn columns(&self, width: usize) -> Vec<Option<u64>> {
         let shown = width.min(self.points.len());
         let newest = self.points.iter().skip(self.points.len() - shown).copied();

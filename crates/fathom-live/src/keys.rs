@@ -1,36 +1,36 @@
-//! What is typed, from the bytes that a terminal sends.
+//! Decodes keys from the bytes that a terminal sends.
 
 /// A key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// Stop the run.
+    /// Stops the run.
     Stop,
-    /// Freeze the view, or resume it.
+    /// Freezes or resumes the view.
     Pause,
-    /// Show the keys, or hide them.
+    /// Shows or hides the list of keys.
     Help,
-    /// One job up.
+    /// Scrolls up by one job.
     Up,
-    /// One job down.
+    /// Scrolls down by one job.
     Down,
-    /// One screen of jobs up.
+    /// Scrolls up by one screen of jobs.
     PageUp,
-    /// One screen of jobs down.
+    /// Scrolls down by one screen of jobs.
     PageDown,
 }
 
 /// Assembles bytes into keys; a key may arrive in several pieces.
 #[derive(Debug, Default)]
 pub struct KeyReader {
-    /// The beginning of an escape sequence.
+    /// Start of an incomplete escape sequence.
     begun: Vec<u8>,
 }
 
-/// No escape sequence of a key is longer.
+/// Maximum length of a key's escape sequence.
 const LONGEST_SEQUENCE: usize = 16;
 
 impl KeyReader {
-    /// The keys that these bytes complete. Keys without a function are skipped.
+    /// Returns the keys completed by these bytes. Keys without a function are skipped.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
         bytes.iter().filter_map(|&byte| self.read_byte(byte)).collect()
     }
@@ -42,7 +42,8 @@ impl KeyReader {
         }
         match self.begun[..] {
             [] => return plain(byte),
-            // `ESC [` and, from keypads in application mode, `ESC O`; anything else after ESC is a key with Alt.
+            // `ESC [` and, from keypads in application mode, `ESC O`; anything else after ESC is a key combined
+            // with Alt.
             [_] if byte != b'[' && byte != b'O' => {
                 self.begun.clear();
                 return None;
@@ -66,7 +67,7 @@ impl KeyReader {
 
 fn plain(byte: u8) -> Option<Key> {
     match byte {
-        // Ctrl-C is a signal, but arrives as a byte on a terminal where that is turned off.
+        // Ctrl-C is usually a signal, but arrives as a byte on a terminal with signals disabled.
         b'q' | b'Q' | 0x03 => Some(Key::Stop),
         b'p' | b'P' => Some(Key::Pause),
         b'?' => Some(Key::Help),

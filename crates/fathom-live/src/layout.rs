@@ -1,11 +1,11 @@
-//! Distributes the rows of a screen: sections are served in order of priority; those that do not fit are left out.
+//! Distributes the rows of a screen: sections get rows in order of priority; those that do not fit are left out.
 
 use crate::state::State;
 
 /// A part of the screen, from top to bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// Time and progress.
+    /// Elapsed time and progress.
     Header,
     /// Bytes and I/Os per second.
     Rates,
@@ -15,7 +15,7 @@ pub(crate) enum Section {
     Queue,
     /// A row per job.
     Jobs,
-    /// A row per host, in a run over several.
+    /// A row per host in a run on several hosts.
     Hosts,
     /// A row per block device.
     Devices,
@@ -35,18 +35,18 @@ const SECTIONS: [Section; 8] = [
     Section::Messages,
 ];
 
-/// Jobs that are shown before other sections grow.
+/// Number of jobs shown before other sections grow.
 const FIRST_JOBS: u16 = 4;
-/// Hosts that are shown before other sections grow.
+/// Number of hosts shown before other sections grow.
 const FIRST_HOSTS: u16 = 6;
-/// Devices that are shown before charts grow.
+/// Number of devices shown before charts grow.
 const FIRST_DEVICES: u16 = 8;
-/// Messages that are shown before charts grow.
+/// Number of messages shown before charts grow.
 const FIRST_MESSAGES: u16 = 3;
-/// Charts do not grow above this many rows.
+/// Maximum number of rows of a chart.
 const TALLEST_CHART: u16 = 8;
 
-/// The rows of each section, and whether sections have their own headings.
+/// The rows of each section, and whether sections have separate headings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     rows: [u16; 8],
@@ -77,7 +77,7 @@ impl Layout {
         sharing.give_some(Section::Messages, wanted.messages.clamp(1, FIRST_MESSAGES) - 1);
         sharing.give_some(Section::Jobs, wanted.jobs.saturating_sub(FIRST_JOBS));
         sharing.give_some(Section::Hosts, wanted.hosts.saturating_sub(FIRST_HOSTS));
-        // Headings come after everything else, including one-row charts.
+        // Headings have lower priority than everything else, including one-row charts.
         for _ in 1..if sharing.layout.has_headings { TALLEST_CHART } else { 1 } {
             sharing.give(Section::Rates, wanted.rates);
             sharing.give(Section::Latency, 3);
@@ -87,7 +87,7 @@ impl Layout {
         sharing.layout
     }
 
-    /// Sections with rows, from top to bottom; a heading is the first of a section's rows.
+    /// The visible sections from top to bottom; a heading is the first row of its section.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, u16)> + '_ {
         SECTIONS.into_iter().zip(self.rows).filter(|(_, rows)| *rows > 0)
     }
@@ -98,7 +98,7 @@ impl Layout {
     }
 }
 
-/// Rows that each section asks for.
+/// Rows requested by each section.
 struct Wanted {
     rates: u16,
     jobs: u16,
@@ -120,14 +120,14 @@ impl Wanted {
     }
 }
 
-/// Rows given, and those left.
+/// Rows assigned to the sections, and the remaining ones.
 struct Sharing {
     layout: Layout,
     left: u16,
 }
 
 impl Sharing {
-    /// Gives a section this many rows more, or none.
+    /// Gives a section exactly this many additional rows, or none.
     fn give(&mut self, section: Section, rows: u16) {
         if rows <= self.left {
             self.layout.rows[section as usize] += rows;
@@ -135,7 +135,7 @@ impl Sharing {
         }
     }
 
-    /// Gives a section that is shown up to this many rows more.
+    /// Gives a visible section up to this many additional rows.
     fn give_some(&mut self, section: Section, rows: u16) {
         if self.layout.rows[section as usize] > 0 {
             self.give(section, rows.min(self.left));

@@ -1,8 +1,8 @@
-//! The full-screen view of a run: a moment as [`fathom_stats::live`] reports it in, a terminal's screen out.
+//! The full-screen view of a run: converts snapshots from [`fathom_stats::live`] to a terminal screen.
 //!
-//! [`View`] is what is shown: it remembers the past moments, takes keys, and draws itself into any buffer, so its screens can be
-//! looked at without a terminal. [`LiveTerminal`] is where it is shown: it takes a terminal over, and gives it back whatever
-//! happens.
+//! [`View`] is the content: it remembers past snapshots, handles keys, and draws itself into any buffer, so
+//! that its screens can be examined without a terminal. [`LiveTerminal`] is the display: it takes control of a
+//! terminal and restores it in all cases.
 
 #![forbid(unsafe_code)]
 

@@ -1,25 +1,25 @@
-//! What a terminal can show: colours, and characters beyond ASCII.
+//! Capabilities of a terminal: colours, and characters beyond ASCII.
 
 use fathom_stats::Direction;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, line};
 
-/// How a screen looks. Colours only repeat what the text says.
+/// The look of a screen. Colours only repeat what the text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Use colours.
     pub colours: bool,
-    /// Use characters beyond ASCII.
+    /// True if characters beyond ASCII may be used.
     pub unicode: bool,
 }
 
-/// Terminals without colours, and without the characters of charts.
+/// Terminals without colours and without chart characters.
 const DUMB_TERMINALS: [&str; 4] = ["dumb", "unknown", "vt52", "vt100"];
 /// Terminals that lack colours.
 const MONOCHROME_TERMINALS: [&str; 3] = ["vt102", "vt220", "vt320"];
 
 impl Look {
-    /// From the environment: `NO_COLOR`, `TERM` and the locale.
+    /// Determined from the environment: `NO_COLOR`, `TERM` and the locale.
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Look {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let terminal = set("TERM").unwrap_or_default();
@@ -27,7 +27,7 @@ impl Look {
         let is_dumb = terminal.is_empty() || DUMB_TERMINALS.contains(&family);
         let is_monochrome = MONOCHROME_TERMINALS.contains(&family)
             || terminal.split('-').skip(1).any(|part| matches!(part, "m" | "mono"));
-        // Most containers and remote shells set no locale at all, on terminals that know UTF-8.
+        // Most containers and remote shells set no locale, on terminals that support UTF-8.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name));
         let knows_utf8 = locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -35,7 +35,7 @@ impl Look {
         });
         Look {
             colours: !is_dumb && !is_monochrome && set("NO_COLOR").is_none(),
-            // The kernel's console has a font with a few of the characters only.
+            // The font of the kernel's console contains only a few of the characters.
             unicode: knows_utf8 && !is_dumb && family != "linux",
         }
     }
@@ -44,7 +44,7 @@ impl Look {
         if self.colours { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Style of charts and figures of read, write, trim.
+    /// Style of charts and figures for reads, writes and trims.
     pub(crate) fn direction(self, direction: Direction) -> Style {
         self.colour([Color::Cyan, Color::Yellow, Color::Magenta][direction.index()])
     }
@@ -64,7 +64,7 @@ impl Look {
         self.colour(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// Headings above figures.
+    /// Style of column headings.
     pub(crate) fn heading(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
@@ -74,17 +74,17 @@ impl Look {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// The character of rules.
+    /// Character of horizontal rules.
     pub(crate) fn rule(self) -> &'static str {
         if self.unicode { line::HORIZONTAL } else { "-" }
     }
 
-    /// The character that marks truncated text.
+    /// Character that marks truncated text.
     pub(crate) fn ellipsis(self) -> char {
         if self.unicode { '…' } else { '~' }
     }
 
-    /// The characters of charts, from empty to full.
+    /// Characters of charts, from empty to full.
     pub(crate) fn bars(self) -> bar::Set<'static> {
         if self.unicode {
             return bar::NINE_LEVELS;

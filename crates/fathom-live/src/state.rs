@@ -1,4 +1,4 @@
-//! The state of the run: the last tick, the history of a few figures, the last messages.
+//! The state of the run: the last tick, the history of some figures, and the last messages.
 
 use crate::history::History;
 use fathom_report::scale::{Base, Scale, duration, scaled};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Messages kept.
 const MESSAGES: usize = 32;
-/// Digits of a figure.
+/// Number of digits of a figure.
 const FIGURES: u32 = 4;
 
 /// The state of the run.
@@ -27,7 +27,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Takes the figures of a new tick.
+    /// Records the figures of a new tick.
     pub(crate) fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
         self.tick.clone_from(tick);
         self.details.clone_from(details);
@@ -43,7 +43,7 @@ impl State {
         self.in_flight.push(Some(in_flight));
     }
 
-    /// Adds a message, which may have several lines.
+    /// Adds a message, possibly of several lines.
     pub(crate) fn add_message(&mut self, text: &str) {
         for line in text.lines().map(printable).filter(|line| !line.trim().is_empty()) {
             if self.messages.len() == MESSAGES {
@@ -63,7 +63,7 @@ impl State {
         ]
     }
 
-    /// A number of bytes per second in the units that the run asks for.
+    /// Formats a number of bytes per second in the units that the run requests.
     pub(crate) fn rate(&self, bytes_per_second: u64) -> String {
         // The units are unknown before the first tick.
         let kb_base = if self.tick.kb_base == 0 { 1024 } else { self.tick.kb_base };
@@ -71,17 +71,17 @@ impl State {
     }
 }
 
-/// A bare number in at most four digits: `316k`.
+/// Formats a plain number in at most four digits: `316k`.
 pub(crate) fn count(value: u64) -> String {
     scaled(value.into(), FIGURES, Base::Decimal, "")
 }
 
-/// A latency, or a dash where there is none.
+/// A latency, or a dash if there is none.
 pub(crate) fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// Text without control characters, which a terminal would obey.
+/// The text without control characters, which a terminal would interpret.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

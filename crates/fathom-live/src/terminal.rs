@@ -1,6 +1,6 @@
-//! The terminal of a view: taken over, drawn on, and restored in any case. Keys that send signals still do, so Ctrl-C and
-//! Ctrl-Z work as usual. Output that is printed during the view goes to the normal screen, line by line, so nothing is lost
-//! however the program ends.
+//! The terminal of a view: acquired, drawn on, and always restored. Keys that send signals still do, so Ctrl-C
+//! and Ctrl-Z work as usual. Output printed during the view goes to the normal screen line by line, so that
+//! nothing is lost however the program ends.
 
 use crate::keys::{Key, KeyReader};
 use crate::look::Look;
@@ -19,15 +19,15 @@ use std::io::{self, BufWriter, IsTerminal, Stdout};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Mutex;
 
-/// Assumed size of a terminal that does not know its own, such as a serial line.
+/// Assumed size of a terminal of unknown size, such as a serial line.
 const SIZE_UNTOLD: (u16, u16) = (80, 24);
-/// Bytes of the largest usual screen, so that one write suffices.
+/// Buffer size for the largest common screen, so that one write suffices.
 const SCREEN_BYTES: usize = 1 << 16;
 
-/// The terminal that is taken over, and its earlier mode.
+/// The acquired terminal and its previous mode.
 static TAKEN: Mutex<Option<(RawFd, Mode)>> = Mutex::new(None);
 
-/// Restores the terminal if it is taken over: normal screen, cursor, keys.
+/// Restores the terminal if it was acquired: normal screen, cursor, keys.
 pub fn restore() {
     let taken = match TAKEN.try_lock() {
         Ok(mut taken) => taken.take(),
@@ -36,7 +36,7 @@ pub fn restore() {
         Err(std::sync::TryLockError::WouldBlock) => None,
     };
     if let Some((terminal, mode)) = taken {
-        // A terminal that has gone needs no restoring.
+        // A terminal that no longer exists needs no restoring.
         let _ = execute!(io::stdout(), ResetColor, Show, LeaveAlternateScreen);
         let _ = mode.apply(terminal);
     }
@@ -46,7 +46,7 @@ pub fn restore() {
 pub struct LiveTerminal {
     view: View,
     screen: Screen,
-    /// Source of keys: standard input, or the terminal of standard output if standard input is not a
+    /// Source of key presses: standard input, or the terminal of standard output if standard input is not a
     /// terminal.
     input: Option<RawFd>,
     keys: KeyReader,
@@ -55,12 +55,12 @@ pub struct LiveTerminal {
 type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 impl LiveTerminal {
-    /// Takes the terminal over. Fails if standard output is not a terminal.
+    /// Acquires the terminal. Fails if standard output is not a terminal.
     pub fn take_over(look: Look) -> Result<LiveTerminal, Errno> {
         let stdout = io::stdout();
         let stdin = io::stdin();
         let input = if stdin.is_terminal() { stdin.as_raw_fd() } else { stdout.as_raw_fd() };
-        // By default it depends on the environment, and only on a part of what `Look` knows.
+        // The default depends on the environment, and only on a part of what `Look` distinguishes.
         force_color_output(look.colours);
         take(input)?;
         let screen = screen(area())?;
@@ -70,12 +70,12 @@ impl LiveTerminal {
         Ok(live)
     }
 
-    /// Source of keys; `None` once no more can arrive.
+    /// Source of key presses; `None` once no more can arrive.
     pub fn input(&self) -> Option<RawFd> {
         self.input
     }
 
-    /// Reads keys and applies them to the view; true if one of them stops the run.
+    /// Reads keys and applies them to the view; returns true if one of them stops the run.
     pub fn take_keys(&mut self) -> bool {
         let mut bytes = [0; 64];
         let Some(Ok(count)) = self.input.map(|input| read_typed(input, &mut bytes)) else {
@@ -98,7 +98,7 @@ impl LiveTerminal {
         self.draw();
     }
 
-    /// Shows a message, and runs `print`, which writes it, on the normal screen.
+    /// Shows a message, and runs `print`, which writes the message to the normal screen.
     pub fn message(&mut self, text: &str, print: impl FnOnce()) {
         self.view.add_message(text);
         self.aside(print);
@@ -112,7 +112,7 @@ impl LiveTerminal {
         self.redraw();
     }
 
-    /// Redraws everything after a change of size, or after other output on the terminal.
+    /// Redraws everything after a change of size or after other output on the terminal.
     pub fn redraw(&mut self) {
         if let Ok(screen) = screen(area()) {
             self.screen = screen;
@@ -120,16 +120,16 @@ impl LiveTerminal {
         self.draw();
     }
 
-    /// Takes the terminal over again after [`restore`], or after the program was stopped.
+    /// Acquires the terminal again after [`restore`] or after the program was suspended.
     pub fn resume(&mut self) {
         if let Some(input) = self.input {
-            // The view works without single keys.
+            // The view also works without reading individual keys.
             let _ = take(input);
         }
         self.redraw();
     }
 
-    /// Draws what has changed.
+    /// Draws the changes.
     fn draw(&mut self) {
         let view = &self.view;
         // If drawing fails, the next tick tries again.
@@ -143,7 +143,7 @@ impl Drop for LiveTerminal {
     }
 }
 
-/// Switches to the alternate screen, hides the cursor, and reads single keys.
+/// Switches to the alternate screen, hides the cursor, and reads individual keys.
 fn take(input: RawFd) -> Result<(), Errno> {
     let mut taken = TAKEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let before = match &*taken {
@@ -156,14 +156,13 @@ fn take(input: RawFd) -> Result<(), Errno> {
     execute!(io::stdout(), EnterAlternateScreen, Hide).map_err(Errno::from)
 }
 
-/// The whole terminal.
+/// The area of the whole terminal.
 fn area() -> Rect {
     let (width, height) = size(io::stdout().as_raw_fd()).unwrap_or(SIZE_UNTOLD);
     Rect::new(0, 0, width, height)
 }
 
-/// An empty screen of this size. The size is fixed, because a screen that determines it itself may start
-/// processes to do so.
+/// An empty screen of this size. The size is fixed because automatic detection may start processes.
 fn screen(area: Rect) -> Result<Screen, Errno> {
     execute!(io::stdout(), SetAttribute(ratatui::crossterm::style::Attribute::Reset), Clear(ClearType::All))
         .map_err(Errno::from)?;

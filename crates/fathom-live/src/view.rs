@@ -1,4 +1,4 @@
-//! What the view shows, and what keys do.
+//! The content of the view and the effects of keys.
 
 use crate::keys::Key;
 use crate::layout::{Layout, Section};
@@ -16,15 +16,15 @@ use ratatui::layout::Rect;
 pub struct View {
     look: Look,
     state: State,
-    /// The state when the view was frozen.
+    /// The state at the time when the view was frozen.
     held: Option<State>,
-    /// Jobs scrolled off the top of the screen.
+    /// Number of jobs scrolled off the top of the screen.
     scroll: usize,
     shows_help: bool,
 }
 
 impl View {
-    /// A view of a run that has not reported yet.
+    /// A view of a run that has not reported anything yet.
     pub fn new(look: Look) -> View {
         View { look, state: State::default(), held: None, scroll: 0, shows_help: false }
     }
@@ -39,7 +39,7 @@ impl View {
         self.state.add_message(text);
     }
 
-    /// Handles a key on a screen of this many rows. [`Key::Stop`] concerns the run, not the view.
+    /// Handles a key on a screen with this many rows. [`Key::Stop`] concerns the run, not the view.
     pub fn press(&mut self, key: Key, height: u16) {
         let state = self.shown();
         let (count, page) = (state.details.jobs.len(), Layout::of(state, height).job_rows());

@@ -1,6 +1,8 @@
-//! Whole screens: those of one run at three sizes, compared with `tests/golden`, and any screen of any run at all.
+//! Complete screens: those of one run in three sizes, compared with `tests/golden`, and arbitrary screens of
+//! arbitrary runs.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p fathom-live` writes the files anew; look at the differences before you commit them.
+//! `UPDATE_GOLDEN=1 cargo test -p fathom-live` rewrites the files; review the differences before committing
+//! them.
 
 use fathom_live::{Key, Look, View};
 use fathom_stats::live::{LiveDetails, LiveDisk, LiveHost, LiveJob, LivePercentiles, LiveTick, RunState};
@@ -51,12 +53,12 @@ fn jobs(step: u64) -> Vec<LiveJob> {
         .collect()
 }
 
-/// A run of a minute, 24 seconds old.
+/// A one-minute run after 24 seconds.
 fn view(look: Look) -> View {
     view_of(&[], look)
 }
 
-/// Ten hosts; one has a long tail, one has errors, one was lost.
+/// Ten hosts: one with a long tail, one with errors, and one that was lost.
 fn hosts() -> Vec<LiveHost> {
     let host = |index: u64| LiveHost {
         name: format!("storage-{index}"),
@@ -242,7 +244,7 @@ fn any_job() -> impl Strategy<Value = LiveJob> {
         LiveJob {
             name,
             states,
-            // What is added up over jobs has to fit.
+            // Sums over jobs must not overflow.
             bytes_per_second: bytes.map(|value| value >> 4).into(),
             iops: iops.map(|value| value >> 4).into(),
             latency: has_latency.then_some(LivePercentiles { p50_ns: 0, p99_ns: ns >> 8, p99_9_ns: ns }),
@@ -255,7 +257,7 @@ fn any_job() -> impl Strategy<Value = LiveJob> {
 }
 
 proptest! {
-    /// No size and no figures make it panic, write outside the screen, or send control characters.
+    /// No size and no figures cause a panic, output outside the screen, or control characters.
     #[test]
     fn any_run_on_any_screen(
         jobs in prop::collection::vec(any_job(), 0..8), width in 0u16..140, height in 0u16..50,

@@ -1,4 +1,4 @@
-//! What workers do to the files and devices of this machine, and who uses those.
+//! Effects of workers on the files and devices of this machine, and the users of these files and devices.
 
 use fathom_run::files::{self, names};
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -10,20 +10,20 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// How a worker changes one of its files or devices.
+/// A change that a worker makes to one of its files or devices.
 pub struct Change {
     /// The file or device.
     pub path: PathBuf,
-    /// It writes or trims.
+    /// Writes or trims.
     pub writes: bool,
-    /// It removes a regular file, at the end or after each loop.
+    /// Removes a regular file, at the end or after each loop.
     pub is_removed: bool,
-    /// It extends an existing regular file before the run, even if the job only reads.
+    /// Extends an existing regular file before the run, even if the job only reads.
     pub is_longer: bool,
 }
 
 impl Change {
-    /// True if its content changes.
+    /// True if the content changes.
     pub fn is_any(&self) -> bool {
         self.writes || self.is_removed || self.is_longer
     }
@@ -51,7 +51,7 @@ fn of_worker(worker: &WorkerPlan) -> Vec<Change> {
     paths.into_iter().map(change).collect()
 }
 
-/// Existing files that are shorter than the worker needs; `None` if that cannot be known, and any may be.
+/// Existing files that are shorter than the worker needs; `None` if that is unknown, in which case any may be.
 fn short(worker: &WorkerPlan, paths: &[PathBuf]) -> Option<HashSet<PathBuf>> {
     if !worker.files.layout.creates
         || !paths.iter().any(|path| size_of_file(path).is_some_and(|size| size > 0))
@@ -67,7 +67,7 @@ fn size_of_file(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|found| found.len())
 }
 
-/// Who uses the targets that would be changed; each path is looked up once.
+/// The users of targets that would be changed; each path is looked up once.
 #[derive(Default)]
 pub struct Uses(HashMap<PathBuf, Option<String>>);
 
@@ -83,7 +83,7 @@ impl Uses {
         }
     }
 
-    /// How a path is used, as a phrase that follows "is in use: ".
+    /// The use of a path, as a phrase that follows "is in use: ".
     pub fn of(&self, path: &Path) -> Option<String> {
         self.0.get(path).cloned().flatten()
     }

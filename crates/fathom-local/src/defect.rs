@@ -1,9 +1,9 @@
-//! The line about a bug in fathom.
+//! The line that reports a bug in fathom.
 
 use fathom_run::invariant::Broken;
 use std::panic::PanicHookInfo;
 
-/// One line that asks for a report of the bug, for a panic hook; users see it instead of a backtrace.
+/// One line that asks for a bug report, for a panic hook; users see it instead of a backtrace.
 pub fn line(details: &PanicHookInfo<'_>) -> String {
     let place =
         details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));

@@ -3,22 +3,22 @@
 use fathom_run::supervisor::Outcome;
 use std::process::ExitCode;
 
-/// The request is invalid, or the machine refused to start it.
+/// The request is invalid, or the run could not be started on this machine.
 pub const SETUP_FAILED: u8 = 1;
 /// A bug in fathom ended a job, or fathom itself.
 pub use fathom_command::DEFECT;
-/// The result does not meet `--require`; `git bisect run` takes it as a revision that cannot be tested.
+/// The result does not meet `--require`; `git bisect run` treats this as an untestable revision.
 pub const REQUIREMENT_UNMET: u8 = fathom_spec::Requirement::UNMET;
 /// A signal ended the run.
 pub const ENDED_BY_SIGNAL: u8 = 128;
 
-/// 0 on success, the number of failed jobs, or 128 after a signal, even one that arrived when the jobs were
-/// over. Before all of these, 70 if a bug in fathom ended a job: its figures cannot be trusted.
+/// 0 on success, the number of failed jobs, or 128 after a signal, even if it arrived after the jobs had ended.
+/// 70 takes precedence: a bug in fathom ended a job, so its figures cannot be trusted.
 pub fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
     ExitCode::from(number(outcome, asked_to_end))
 }
 
-/// The same, as a number.
+/// The exit code as a number.
 pub fn number(outcome: &Outcome, asked_to_end: bool) -> u8 {
     if outcome.is_broken {
         return DEFECT;

@@ -1,5 +1,5 @@
-//! Parts that every command needs for a run on this machine: the engines of its jobs, the lines printed before it, and the
-//! messages for a run that could not start.
+//! Parts shared by all commands that run jobs on this machine: the engines of the jobs, the lines printed
+//! before the run, and messages for a run that could not start.
 
 use fathom_report::header::{JobHeader, starting_line};
 use fathom_run::EngineEntry;
@@ -11,7 +11,7 @@ use fathom_spec::{JobSpec, Message, RunSpec};
 use fathom_stats::Direction;
 use std::time::Duration;
 
-/// fio version reported to readers that expect one.
+/// fio version reported to programs that expect one.
 pub const COMPATIBLE_VERSION: &str = "fio-3.42";
 
 /// The engine of each job.
@@ -21,8 +21,8 @@ pub fn engines(plan: &Plan) -> Vec<EngineEntry> {
     plan.jobs.iter().filter_map(engine).collect()
 }
 
-/// How a run is supervised whose result goes to code: with its timeline, and nothing displayed. `tick` is the time between
-/// two reports of progress.
+/// Supervision settings for a run whose result is processed by code: with a timeline, and without display.
+/// `tick` is the time between two progress reports.
 pub fn options(tick: Option<Duration>) -> Options {
     Options {
         tick,
@@ -68,7 +68,7 @@ pub fn slices(spec: &RunSpec) -> Option<SliceRule> {
     (spec.program.profile.as_deref() == Some("act")).then_some(SliceRule { length, count })
 }
 
-/// The lines before a run. The parser's messages about a job come before the job's line.
+/// The lines before a run. The parser's messages about a job precede the line of the job.
 pub fn opening(plan: &Plan, messages: &[Message]) -> Vec<Message> {
     let of_job = |job| messages.iter().filter(move |message| message.job == job).cloned();
     let mut lines = Vec::new();
@@ -90,8 +90,8 @@ pub fn opening(plan: &Plan, messages: &[Message]) -> Vec<Message> {
     lines
 }
 
-/// True for fio's lines on an unknown option that one of our own messages covers completely: the option, its
-/// place, and a suggestion.
+/// True for fio's lines on an unknown option if one of fathom's messages covers them completely: the option,
+/// its place, and a suggestion.
 pub fn is_redundant(line: &str, all: &[Message]) -> bool {
     let is_own = |message: &Message| {
         message.text.starts_with("fathom: ") && message.text.contains("there is no such option")

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(50);
 enum Kind {
     /// Part of a report.
     Report,
-    /// What fio prints among the lines of its report, and notes.
+    /// Lines that fio prints within its report, and notes.
     Information,
     /// An error that ended a job.
     Failure,
@@ -44,12 +44,12 @@ struct Way {
     errors: bool,
 }
 
-/// Where the report goes, and who reads it.
+/// Destination and reader of the report.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// The report is machine-readable.
+    /// True if the report is machine-readable.
     only_report: bool,
-    /// It goes to a file.
+    /// True if it goes to a file.
     is_file: bool,
 }
 
@@ -72,14 +72,14 @@ pub struct Output {
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
-    /// Text still to be written: to the report's stream, and to standard error.
+    /// Pending text for the report's stream and for standard error.
     report: Vec<u8>,
     errors: Vec<u8>,
     lost: Option<io::Error>,
 }
 
 impl Output {
-    /// Everything goes to the terminal.
+    /// All output goes to the terminal.
     pub fn terminal() -> Output {
         Output {
             file: None,
@@ -93,7 +93,7 @@ impl Output {
         }
     }
 
-    /// Reports and messages go to a file, which is emptied first.
+    /// Reports and messages go to a file, which is truncated first.
     pub fn file(path: &Path) -> io::Result<Output> {
         let mut output = Output::terminal();
         let mut is_said = false;
@@ -118,12 +118,12 @@ impl Output {
         self.place.only_report = wanted;
     }
 
-    /// Keeps a status line once per interval by starting a new one.
+    /// Preserves a status line once per interval by starting a new one.
     pub fn keep_status_lines(&mut self, every: Option<Duration>) {
         self.newline_every = every;
     }
 
-    /// A message of the parser.
+    /// Prints a message of the parser.
     pub fn say(&mut self, message: &Message) {
         match message.stream {
             Stream::Stderr if !is_ours(&message.text) => self.error_line(&message.text),
@@ -131,13 +131,13 @@ impl Output {
         }
     }
 
-    /// A message of the run.
+    /// Prints a message of the run.
     pub fn tell(&mut self, message: &Said) {
         match message {
             Said::Output(text) => self.line(text),
             Said::Error(text) => self.error_line(text),
             Said::Failure(text) => self.failure_line(text),
-            // Only of interest on a terminal.
+            // Prints text that is only of interest on a terminal.
             Said::LayingOut { job, files, bytes } if !self.place.only_report => {
                 self.line(&layout_line(job, *files, *bytes));
             }
@@ -145,14 +145,14 @@ impl Output {
         }
     }
 
-    /// An informational message.
+    /// Prints an informational message.
     pub fn line(&mut self, text: &str) {
         self.put(Kind::Information, text);
     }
 
     /// An error that ended a job.
     pub fn failure_line(&mut self, text: &str) {
-        // The empty line before it belongs to the human-readable report.
+        // The preceding empty line belongs to the human-readable report.
         let text = if self.place.only_report { text.trim_start_matches('\n') } else { text };
         self.put(Kind::Failure, text);
     }
@@ -190,7 +190,7 @@ impl Output {
         self.advance(Duration::ZERO);
     }
 
-    /// Writes what can be written now. A reader that does not read cannot prevent the run from being stopped.
+    /// Writes as much as is possible now. A reader that does not read cannot keep the run from being stopped.
     pub fn advance(&mut self, wait: Duration) {
         let written = match &self.file {
             Some(file) => fifo::write_some(file, &self.report, wait),
@@ -200,7 +200,7 @@ impl Output {
             Ok(count) => drop(self.report.drain(..count)),
             Err(error) => {
                 self.report.clear();
-                // A reader that has gone away (`| head`) is not an error.
+                // A reader that has exited (`| head`) is not an error.
                 if error.kind() != io::ErrorKind::BrokenPipe {
                     self.lost.get_or_insert(error);
                 }
@@ -212,8 +212,8 @@ impl Output {
         }
     }
 
-    /// Writes everything. The report is worth waiting for, so the first signal that asks to end is only noted
-    /// and returned; the second discards the unread rest.
+    /// Writes everything. Waiting for the report is worthwhile, so the first signal that asks to end is only
+    /// recorded and returned; the second discards the unread rest.
     pub fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
         let mut asked = None;
         while self.has_more() {
@@ -269,7 +269,7 @@ fn is_ours(text: &str) -> bool {
 }
 
 impl Drop for Output {
-    /// Without a run to stop, waits for the reader like any program.
+    /// Without a run to stop, this waits for the reader like any program.
     fn drop(&mut self) {
         while self.has_more() {
             self.advance(LOOK);
@@ -331,7 +331,7 @@ mod tests {
         }
     }
 
-    /// Whatever a parser, a worker or a supervisor prints.
+    /// Arbitrary output of a parser, a worker or a supervisor.
     #[test]
     fn the_file_of_a_program_has_the_report_alone() {
         let text = "fio: what a test says";

@@ -1,4 +1,4 @@
-//! Plans a command line that was read elsewhere for this machine.
+//! Plans a command line that was read on another host for this machine.
 
 use crate::here;
 use fathom_run::files::names;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The jobs as this machine interprets them, and its plan for them; otherwise lines that explain the failure.
+/// The jobs as interpreted by this machine, and its plan for them; otherwise lines that explain the failure.
 pub fn understood(
     invocation: &Invocation,
     place: &HostPlace,
@@ -22,7 +22,7 @@ pub fn understood(
     Ok((spec, plan))
 }
 
-/// The jobs as this machine interprets them.
+/// The jobs as interpreted by this machine.
 pub fn read(
     invocation: &Invocation,
     place: &HostPlace,
@@ -40,18 +40,17 @@ pub fn read(
     Ok(spec)
 }
 
-/// The plan for them on this machine.
+/// The plan for the jobs on this machine.
 pub fn planned(spec: &RunSpec) -> Result<Plan, Vec<String>> {
     let mut plan = Plan::new(spec, fathom_engines::definition_of).map_err(|error| vec![error.to_string()])?;
     if let Some(trigger) = &mut plan.trigger {
-        // The controller watches, once for all hosts.
+        // The controller monitors it once for all hosts.
         *trigger = Trigger { command: spec.program.trigger_remote.clone(), ..Trigger::default() };
     }
     Ok(plan)
 }
 
-/// How one of several hosts supervises its jobs, as far as the command line determines it; nothing is
-/// displayed.
+/// Supervision settings of one of several hosts, as far as the command line determines them; nothing is displayed.
 pub fn options(program: &ProgramOptions) -> Options {
     Options {
         idleness: program.idleness.map(|shown| match shown {
@@ -60,13 +59,13 @@ pub fn options(program: &ProgramOptions) -> Options {
         }),
         patience: program.patience,
         report_alone: false,
-        // The time in which all hosts were running is computed from the timeline.
+        // The time in which all hosts were running is derived from the timeline.
         ..here::options(None)
     }
 }
 
-/// Which host's files the jobs use in a run on several hosts. `spec_on` returns the jobs as the host of this
-/// number reads them.
+/// Determines whose files the jobs use in a run on several hosts. `spec_on` returns the jobs as read by the
+/// host with this number.
 pub fn files_of_hosts(
     spec: &RunSpec,
     place: &HostPlace,
@@ -77,7 +76,7 @@ pub fn files_of_hosts(
     for (index, job) in spec.jobs.iter().enumerate() {
         let engine = fathom_engines::definition_of(&job.engine.ioengine.name);
         let has_files = engine.is_some_and(|engine| engine.has_storage()) && job.replay.read_iolog.is_none();
-        // File names depend on the host alone: two hosts suffice to show whether they differ.
+        // File names depend only on the host: two hosts suffice to show whether they differ.
         let [first, second, ..] = place.runners(job.wanted_hosts())[..] else { continue };
         let mut name_on = |host: u32| -> Option<PathBuf> {
             let spec = read.entry(host).or_insert_with(|| spec_on(host)).as_ref()?;

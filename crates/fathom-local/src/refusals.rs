@@ -1,5 +1,5 @@
-//! Reasons to refuse jobs received from elsewhere. Agents and the web page allow different things, but refuse them in the
-//! same way.
+//! Reasons to reject jobs received from other machines. Agents and the web page allow different things, but
+//! reject them in the same way.
 
 use fathom_run::plan::WorkerPlan;
 use fathom_spec::definition::Names;
@@ -7,7 +7,7 @@ use fathom_spec::engines::{self, net};
 use fathom_spec::{JobSpec, registry};
 use std::path::{Path, PathBuf};
 
-/// Options whose values name such a resource outside their job, from the declarations of all options.
+/// Options whose values name an external resource of this kind, from the declarations of all options.
 fn options_that_name(what: Names) -> impl Iterator<Item = &'static str> {
     let of_engines = engines::ALL.iter().flat_map(|engine| engine.options);
     let all = registry::job_options().chain(of_engines);
@@ -19,7 +19,7 @@ pub fn is_device(real: &Path) -> bool {
     real.starts_with("/dev") && !real.starts_with("/dev/shm")
 }
 
-/// True for a path that is one of these, or below one of them.
+/// True for a path that equals one of these, or is below one of them.
 pub fn is_among(real: &Path, allowed: &[PathBuf], is_device: bool) -> bool {
     allowed.iter().any(|own| match own.canonicalize() {
         Ok(own) if is_device => real == own,
@@ -57,12 +57,12 @@ pub fn refusals_of_peers(
     refused.map(|reason| format!("job {}: {reason}", worker.name)).into_iter().collect()
 }
 
-/// True for an engine that runs programs, or is itself loaded from a file.
+/// True for an engine that runs programs or is loaded from a file.
 pub fn runs_programs(job: &JobSpec) -> bool {
     job.engine.ioengine.name == "exec" || job.engine.ioengine.external.is_some()
 }
 
-/// The refusal by `who` of a path that leads to `real`, unless it is below one of these paths, or is one of
+/// The refusal by `who` of a path that resolves to `real`, unless it is below one of these paths or is one of
 /// these devices.
 pub fn refusal_of_place(
     path: &Path,
@@ -81,7 +81,7 @@ pub fn refusal_of_place(
     })
 }
 
-/// Where a path leads, even if its last part does not exist yet.
+/// The resolved path, even if its last component does not exist yet.
 pub fn leads_to(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         return Some(real);

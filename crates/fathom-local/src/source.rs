@@ -1,4 +1,4 @@
-//! What the parser needs from this machine and this program, also for jobs that are given as a text.
+//! The information that the parser needs from this machine and this program, including jobs given as text.
 
 use fathom_spec::{EngineNotLoaded, Machine, Source, SystemSource};
 use fathom_sys::memory::page_size;
@@ -12,14 +12,14 @@ pub fn machine() -> SystemSource {
     })
 }
 
-/// The machine, with a given text as standard input.
+/// This machine, with a given text as standard input.
 pub struct TextSource<'a> {
     system: SystemSource,
     job_file: &'a str,
 }
 
 impl<'a> TextSource<'a> {
-    /// This machine, where the argument `-` means the text of this job file.
+    /// This machine, with the argument `-` standing for the text of this job file.
     pub fn new(job_file: &'a str) -> TextSource<'a> {
         TextSource { system: machine(), job_file }
     }

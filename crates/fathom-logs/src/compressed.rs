@@ -14,7 +14,7 @@ const WHOLE_PRIORITY: u32 = 1 << 30;
 const HAS_MAXIMUM: u32 = 1 << 29;
 const HAS_ISSUE_TIME: u32 = 1 << 28;
 const FLAGS: u32 = HAS_OFFSET | WHOLE_PRIORITY | HAS_MAXIMUM | HAS_ISSUE_TIME;
-/// Bytes of a record without extra words.
+/// Size of a record without optional words.
 const FIXED: usize = 40;
 
 /// Collects records and compresses them in chunks.
@@ -24,7 +24,7 @@ pub(crate) struct Packer {
 }
 
 impl Packer {
-    /// Compresses whenever this many bytes of records have accumulated.
+    /// Amount of record bytes that triggers compression.
     pub(crate) fn new(chunk: usize) -> Packer {
         Packer { chunk, raw: Vec::new() }
     }
@@ -91,7 +91,7 @@ fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
-/// The next record of a stream; `None` at its end.
+/// The next record of a stream; `None` at the end.
 fn read_record(stream: &mut dyn Read) -> io::Result<Option<(Entry, Columns)>> {
     let mut fixed = [0u8; FIXED];
     let mut filled = 0;

@@ -5,14 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A value at a time.
+/// A value with its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Milliseconds since the job began to record, or by another clock (`log_alternate_epoch`).
+    /// Milliseconds since the job started recording, or by another clock (`log_alternate_epoch`).
     pub time_ms: u64,
     /// KiB/s, IOPS or ns.
     pub value: u64,
-    /// The maximum in addition to the mean (`log_window_value=both`); 0 for a single I/O.
+    /// The maximum in addition to the mean (`log_window_value=both`); 0 for an individual I/O.
     pub maximum: Option<u64>,
     /// 0 read, 1 write, 2 trim.
     pub direction: u8,
@@ -22,7 +22,7 @@ pub struct Entry {
     pub offset: Option<u64>,
     /// The kernel's `ioprio` value.
     pub priority: u16,
-    /// When it was issued, ns since the job began to record (`log_issue_time`).
+    /// Time of issue, ns since the job started recording (`log_issue_time`).
     pub issue_ns: Option<u64>,
 }
 

@@ -16,7 +16,7 @@ pub const LOGGED_BINS: usize = 1856;
 /// A line of a histogram log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistogramLine {
-    /// End of the window, milliseconds since the job began to record.
+    /// End of the window, milliseconds since the job started recording.
     pub time_ms: u64,
     /// 0 read, 1 write, 2 trim.
     pub direction: u8,
@@ -57,7 +57,7 @@ pub fn coarseness_of(bins: usize) -> Option<u32> {
 
 /// The open window of a job's histograms.
 pub(crate) struct HistogramWindows {
-    /// 0: the whole run.
+    /// 0 for the whole run.
     width_ns: u64,
     end_ns: u64,
     runtime_ns: u64,

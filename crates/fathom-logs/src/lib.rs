@@ -1,5 +1,5 @@
-//! Log files of single I/Os, of averages, and of latency histograms: from the record that a worker leaves to the
-//! bytes of a file, and back again.
+//! Log files of individual I/Os, of averages, and of latency histograms: conversion from a worker's records to
+//! the bytes of a file, and back.
 //!
 //! A worker pushes one [`IoRecord`] per I/O into a bounded [`ring`]. A writer takes records out and feeds the job's
 //! [`LogSet`], which turns them into the lines of all its logs. Nothing here opens a file or makes a system call.

@@ -9,7 +9,7 @@ const NO_SUBMISSION: u64 = u64::MAX;
 /// One successful I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoRecord {
-    /// When it ended, in ns since the job began to record.
+    /// Time of its end, in ns since the job started recording.
     pub end_ns: u64,
     /// Submission latency in ns; `None` for engines that complete an I/O inside the call.
     pub slat_ns: Option<u64>,
@@ -23,7 +23,7 @@ pub struct IoRecord {
     pub direction: u8,
     /// The kernel's `ioprio` value: class in bits 13 to 15, hint in 3 to 12, level in 0 to 2.
     pub priority: u16,
-    /// It is an additional record of a scheduled I/O (`open_loop`), with the response time as its latency.
+    /// True for an additional record of a scheduled I/O (`open_loop`) with the response time as its latency.
     pub is_response: bool,
 }
 

@@ -1,6 +1,8 @@
-//! A bounded, lock-free ring of records between one worker and the log writer, in memory that two processes may share. One
-//! side pushes, the other takes. The words of a record are relaxed atomics: the `Release` store of `pushed` publishes them,
-//! and the `Release` store of `taken` frees their space.
+//! A bounded, lock-free ring of records between one worker and the log writer, in memory that two processes may
+//! share.
+//!
+//! One side pushes, the other takes. The words of a record are relaxed atomics: the `Release` store of `pushed`
+//! publishes them, and the `Release` store of `taken` frees their space.
 
 use crate::record::{IoRecord, WORDS};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -42,7 +44,7 @@ struct WriterSide {
 }
 
 impl RingHeader {
-    /// Closes the ring: no more records will come; the job recorded for this long. Only the first call
+    /// Closes the ring: no more records will follow. The argument is the recorded run time. Only the first call
     /// counts.
     pub fn close(&self, end_ns: u64) {
         if !self.is_closed() {
@@ -51,7 +53,7 @@ impl RingHeader {
         }
     }
 
-    /// True once no more records will come.
+    /// True once no more records will follow.
     pub fn is_closed(&self) -> bool {
         self.worker.closed.load(Acquire) != 0
     }
@@ -61,7 +63,7 @@ impl RingHeader {
         self.worker.end_ns.load(Relaxed)
     }
 
-    /// Shifts all times of the log by this many milliseconds; set before the first record.
+    /// Shifts all times of the log by this many milliseconds; called before the first record.
     pub fn set_epoch_ms(&self, milliseconds: u64) {
         self.worker.epoch_ms.store(milliseconds, Relaxed);
     }
@@ -71,7 +73,7 @@ impl RingHeader {
         self.worker.epoch_ms.load(Relaxed)
     }
 
-    /// Counts a wait for space. For the worker only.
+    /// Counts a wait for space. Only for the worker.
     pub fn add_held_back(&self, ns: u64) {
         let side = &self.worker;
         side.held_back_ns.store(side.held_back_ns.load(Relaxed) + ns, Relaxed);
@@ -83,7 +85,7 @@ impl RingHeader {
         (self.worker.held_back.load(Relaxed), self.worker.held_back_ns.load(Relaxed))
     }
 
-    /// Counts a dropped record. For the worker only.
+    /// Counts a dropped record. Only for the worker.
     pub fn add_dropped(&self) {
         self.worker.dropped.store(self.worker.dropped.load(Relaxed) + 1, Relaxed);
     }
@@ -93,13 +95,13 @@ impl RingHeader {
         self.worker.dropped.load(Relaxed)
     }
 
-    /// Records that the writer has taken so far.
+    /// Number of records that the writer has taken so far.
     pub fn taken(&self) -> u64 {
         self.writer.taken.load(Relaxed)
     }
 }
 
-/// Size of a ring of this many records, in words.
+/// Size in words of a ring for this number of records.
 pub fn words_for(records: usize) -> usize {
     records * WORDS
 }
@@ -110,7 +112,7 @@ pub struct Producer<'a> {
     words: &'a [AtomicU64],
     mask: u64,
     pushed: u64,
-    /// There is known to be space up to here.
+    /// Position up to which space is known to be available.
     limit: u64,
 }
 
@@ -123,7 +125,7 @@ impl<'a> Producer<'a> {
         Producer { header, words, mask: records - 1, pushed, limit: header.taken() + records }
     }
 
-    /// Pushes a record; false if there is no space.
+    /// Pushes a record; returns false if there is no space.
     #[inline(always)]
     pub fn push(&mut self, record: &IoRecord) -> bool {
         if self.pushed == self.limit && !self.look_for_room() {
@@ -140,7 +142,7 @@ impl<'a> Producer<'a> {
         true
     }
 
-    /// True whenever another half of the ring has been filled: the writer must then be awake.
+    /// True whenever another half of the ring has been filled: the writer must be awake then.
     #[inline(always)]
     pub fn has_filled_half(&self) -> bool {
         self.pushed & (self.mask >> 1) == 0
@@ -163,7 +165,7 @@ pub struct Consumer<'a> {
 }
 
 impl<'a> Consumer<'a> {
-    /// The same ring as the worker's.
+    /// A writer for the same ring as the worker's.
     pub fn new(header: &'a RingHeader, words: &'a [AtomicU64]) -> Consumer<'a> {
         let records = (words.len() / WORDS) as u64;
         Consumer { header, words, mask: records - 1, taken: header.taken() }
@@ -171,7 +173,7 @@ impl<'a> Consumer<'a> {
 
     /// Passes all available records to `take`, oldest first, and frees their space; returns their number.
     pub fn drain(&mut self, mut take: impl FnMut(&IoRecord)) -> u64 {
-        /// Space is freed after this many records.
+        /// Number of records after which space is freed.
         const STEP: u64 = 1024;
         let pushed = self.header.worker.pushed.load(Acquire);
         let before = self.taken;

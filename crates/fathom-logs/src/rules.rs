@@ -23,7 +23,7 @@ pub enum LogKind {
 }
 
 impl LogKind {
-    /// The word in a log's file name.
+    /// Word in the file name of a log.
     pub fn word(self) -> &'static str {
         match self {
             LogKind::Bandwidth => "bw",
@@ -43,9 +43,9 @@ pub enum WindowValue {
     /// The mean.
     #[default]
     Mean,
-    /// The largest value.
+    /// The maximum.
     Maximum,
-    /// Mean, then largest.
+    /// The mean, then the maximum.
     Both,
 }
 
@@ -54,17 +54,17 @@ pub enum WindowValue {
 pub struct LogRules {
     /// The logs.
     pub kinds: Vec<LogKind>,
-    /// Width of an averaging window in ns; 0 logs every I/O.
+    /// Width of an averaging window in ns; 0 to log every I/O.
     pub window_ns: u64,
     /// Value of a window's line.
     pub window_value: WindowValue,
-    /// Width of a histogram's window in ns; 0 makes one histogram of the whole run.
+    /// Width of a histogram's window in ns; 0 for one histogram of the whole run.
     pub histogram_window_ns: u64,
-    /// How often the number of histogram bins is halved.
+    /// Number of times that the number of histogram bins is halved.
     pub coarseness: u32,
     /// Optional columns.
     pub columns: Columns,
-    /// The job's data directions: read, write, trim. Windows without I/O appear for these.
+    /// The job's data directions: read, write, trim. Windows without I/O are logged for these.
     pub directions: [bool; 3],
     /// Configured run time in ns; 0 for none.
     pub runtime_ns: u64,

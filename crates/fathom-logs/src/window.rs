@@ -1,9 +1,9 @@
 //! Averages over windows of fixed length.
 //!
-//! Window number k covers the time from k times the width up to, not including, k + 1 times the width since the job began
-//! to record, and an I/O belongs to the window in which it ended. A window's line has the time of the window's end. Every
-//! line covers a whole window, including the last, so the figures of all lines times the width add up to what the
-//! job moved.
+//! Window number k covers the time from k times the width up to, not including, k + 1 times the width since the
+//! job started recording, and an I/O belongs to the window in which it ended. A window's line carries the time
+//! of the window's end. Every line, including the last, covers a complete window, so that the figures of all
+//! lines times the width add up to the job's total.
 
 use crate::entry::Entry;
 use crate::record::IoRecord;
@@ -108,7 +108,7 @@ pub(crate) fn within_run_time(end_ns: u64, runtime_ns: u64, width_ns: u64) -> u6
 }
 
 impl Sums {
-    /// Passes the window's figures to `emit` and starts over. A latency has no value without I/O.
+    /// Passes the window's figures to `emit` and starts a new window. A latency without I/O has no value.
     fn emit(
         &mut self,
         width_ns: u64,

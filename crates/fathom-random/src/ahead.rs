@@ -3,11 +3,11 @@
 use crate::Generator;
 use crate::lanes::BATCH as DRAWN;
 
-/// The numbers of a generator in sequence. They are drawn in batches, several together in the lanes of a vector,
-/// and the next numbers can be examined before they are used.
+/// The numbers of a generator in sequence. They are drawn in batches, several together in the lanes of a
+/// vector, and the following numbers can be examined before they are used.
 #[derive(Clone, Debug)]
 pub struct DrawnAhead {
-    /// As fractions of 2^64.
+    /// The batch, as fractions of 2^64.
     drawn: [u64; DRAWN],
     used: usize,
     /// The generator's state before and after the batch.
@@ -36,7 +36,7 @@ impl DrawnAhead {
         number
     }
 
-    /// The next numbers, at most as many as a batch has.
+    /// The next numbers, at most one batch.
     #[inline(always)]
     pub fn next_of<const COUNT: usize>(&mut self) -> [u64; COUNT] {
         match self.drawn[self.used..].first_chunk() {
@@ -60,7 +60,7 @@ impl DrawnAhead {
         numbers
     }
 
-    /// The next numbers of the batch, which stay unused; at least one.
+    /// The next numbers of the batch, without using them; at least one.
     #[inline(always)]
     pub fn peek(&mut self) -> &[u64] {
         if self.is_used_up() {
@@ -69,7 +69,7 @@ impl DrawnAhead {
         &self.drawn[self.used..]
     }
 
-    /// Uses the next numbers, which have been examined.
+    /// Uses the next numbers after they have been examined.
     #[inline(always)]
     pub fn skip(&mut self, count: usize) {
         debug_assert!(
@@ -80,7 +80,7 @@ impl DrawnAhead {
         self.used += count;
     }
 
-    /// Makes the last `count` numbers, all of one batch, the next ones again.
+    /// Returns the last `count` numbers, all from one batch, so that they come next again.
     pub fn put_back(&mut self, count: usize) {
         assert!(count <= self.used, "{count} numbers are put back of {} of a batch", self.used);
         self.used -= count;
@@ -115,7 +115,7 @@ impl DrawnAhead {
         self.state_without(0)
     }
 
-    /// The same as if the last `unused` numbers, all of one batch, had not been drawn either.
+    /// The state as if the last `unused` numbers, all from one batch, had not been drawn either.
     pub fn state_without(&self, unused: usize) -> (Vec<u64>, bool) {
         if self.used == DRAWN && unused == 0 {
             return self.after.state();
@@ -147,7 +147,7 @@ mod tests {
                 assert_eq!(ahead.state_without(1), before, "{count}");
                 assert_eq!(ahead.state(), generator.state(), "{count}");
             }
-            // Some of these are in two batches.
+            // Some of these span two batches.
             for _ in 0..100 {
                 let expected = [(); 12].map(|()| generator.below(1 << 32));
                 assert_eq!(ahead.next_of::<12>().map(|number| part_below(number, 1 << 32)), expected);

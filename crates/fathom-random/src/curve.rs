@@ -33,7 +33,7 @@ const PIECES: usize = 1 << PIECE_BITS;
 const NUMBER_BITS: u32 = 32 - PIECE_BITS;
 const NUMBERS: u32 = 1 << NUMBER_BITS;
 
-/// Adding this to a number below 2^51 leaves no fraction bits: the sum is rounded to the nearest integer.
+/// Adding this to a number below 2^51 rounds the sum to the nearest integer.
 const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// A uniform number from 0 to 1.
@@ -48,7 +48,7 @@ impl Curve {
         Curve { scale, line, power, pieces: None }
     }
 
-    /// Builds the table of pieces: 80 KiB, and less than half the time per number.
+    /// Builds the table of pieces: 80 KiB, which more than halves the time per number.
     pub(crate) fn cut(&mut self) {
         let pieces: Vec<Piece> = (0..PIECES).map(|index| self.piece(index as u32)).collect();
         self.pieces = pieces.try_into().ok();
@@ -60,7 +60,7 @@ impl Curve {
         self.foreseen(number).unwrap_or_else(|| self.computed(number))
     }
 
-    /// The integer part, if the piece is certain of it.
+    /// The integer part, if the piece can determine it with certainty.
     #[inline(always)]
     pub(crate) fn foreseen(&self, number: u32) -> Option<u64> {
         let piece = &self.pieces.as_ref()?[(number >> NUMBER_BITS) as usize];
@@ -84,8 +84,8 @@ impl Curve {
         (self.scale * base.powf(self.power)) as u64
     }
 
-    /// Computes a piece and its certainty. Both ends must be finite, and the curve must be smooth between
-    /// them: otherwise the bound is NaN, and nothing is certain.
+    /// Computes a piece and its margin of certainty. Both ends must be finite, and the curve must be smooth
+    /// between them: otherwise the bound is NaN, and nothing is certain.
     fn piece(&self, index: u32) -> Piece {
         let slope = match self.line {
             Line::Uniform => 1.0,
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::Taus88;
 
-    /// Share of numbers for which the pieces are not certain; for all others they must be right.
+    /// Share of numbers for which the pieces are not certain; for all others they must be correct.
     fn undecided(mut curve: Curve, numbers: impl Iterator<Item = u32>) -> f64 {
         curve.cut();
         let (mut count, mut undecided) = (0, 0);

@@ -1,11 +1,11 @@
-//! Interarrival gaps with mean 1.
+//! Interarrival gaps with a mean of 1.
 
 use crate::Taus88;
 use rand_core::TryRng;
 use rand_distr::{Distribution, Gamma};
 use std::convert::Infallible;
 
-/// The distribution of gaps, and the position in its sequence. A clone continues with the same gaps.
+/// The distribution of gaps, and the position in its sequence. A clone of this value continues with the same gaps.
 #[derive(Clone, Debug)]
 pub enum Gaps {
     /// Always 1.
@@ -41,7 +41,7 @@ impl Gaps {
     }
 }
 
-/// The gap for a random number, in a Poisson process whose mean gap is 1.
+/// The gap for a random number, in a Poisson process with a mean gap of 1.
 #[inline]
 pub fn exponential_gap(number: u32) -> f64 {
     // 1 - u is never 0.

@@ -1,8 +1,8 @@
 //! Random numbers: the combined Tausworthe generators taus88 and taus258, and the seeds of a worker.
 //!
-//! Source: P. L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (1996) and "Tables of maximally
-//! equidistributed combined LFSR generators" (1999). The seeding follows what fio documents and is seen to do, so that
-//! the same seed gives the same sequence; the golden vectors of the tests hold it in place.
+//! Source: P. L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (1996) and "Tables of
+//! maximally equidistributed combined LFSR generators" (1999). The seeding follows fio's documentation and
+//! observed behaviour, so that the same seed gives the same sequence; golden vectors in the tests guard this.
 
 use crate::lanes::{self, BATCH, STEPS};
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ const SEED_STEP: u64 = 0x9e37_0001;
 /// Multipliers of the seeding recurrence, for words of 32 and 64 bits.
 const SEEDING_FACTOR: u32 = 69069;
 const SEEDING_FACTOR_64: u64 = 6_906_969_069;
-/// Start of the seeding recurrence; kept for compatibility of sequences.
+/// Initial value of the seeding recurrence; kept for compatibility of sequences.
 const SEEDING_START: u32 = 53;
-/// Values discarded after seeding.
+/// Number of values discarded after seeding.
 const WARM_UP: usize = 6;
 
 /// taus88: 32 bits per step, period 2^88.
@@ -55,7 +55,7 @@ impl Taus88 {
         self.state[0] ^ self.state[1] ^ self.state[2]
     }
 
-    /// The same as [`next_u32`](Taus88::next_u32) for a whole batch, as fractions of 2^64.
+    /// A whole batch of [`next_u32`](Taus88::next_u32), as fractions of 2^64.
     pub(crate) fn fill(&mut self, numbers: &mut [u64; BATCH]) {
         self.state = lanes::draw(self.state, numbers);
     }
@@ -72,7 +72,7 @@ impl Taus88 {
         1 + self.below(100) as u32
     }
 
-    /// The product of two successive numbers: the seed of a buffer's content.
+    /// The product of two successive numbers, used as the seed of a buffer's content.
     pub fn buffer_seed(&mut self) -> u64 {
         let first = u64::from(self.next_u32());
         first.wrapping_mul(u64::from(self.next_u32()))
@@ -157,7 +157,7 @@ impl Generator {
     }
 }
 
-/// Purpose of a seed; the number is its index in the sequence of seeds.
+/// Purpose of a seed; its number is the index in the sequence of seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedUse {
     /// Block sizes of reads; writes and trims follow.
@@ -178,9 +178,9 @@ pub enum SeedUse {
     FileSize = 7,
     /// Buffer content.
     Buffer = 9,
-    /// Sequential or random, if mixed.
+    /// Sequential or random, in mixed patterns.
     SequentialOrRandom = 10,
-    /// Which verified blocks are trimmed.
+    /// Choice of the verified blocks to trim.
     Trim = 12,
     /// Start delays.
     StartDelay = 13,
@@ -192,7 +192,7 @@ pub enum SeedUse {
     Zone = 16,
     /// Choice of the I/Os with a different priority.
     Priority = 19,
-    /// Page of the working set that is duplicated.
+    /// Choice of the duplicated page of the working set.
     DedupeWorkingSet = 20,
 }
 
@@ -204,7 +204,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Seeds for the worker with this thread number (from 1), from the job's `randseed`.
+    /// Seeds for the worker with this thread number (from 1), derived from the job's `randseed`.
     pub fn new(randseed: u64, thread_number: u32) -> Seeds {
         let mut base = (0..4).fold(randseed, |seed, _| seed.wrapping_mul(SEED_STEP));
         let mut values = [0; 24];
@@ -232,7 +232,7 @@ impl Seeds {
         self.values[purpose as usize]
     }
 
-    /// The seed of offsets in one file, for distributions with one generator per file.
+    /// The seed for offsets in one file, for distributions with one generator per file.
     pub fn of_file(&self, name: &str) -> u64 {
         u64::from(file_hash(name.as_bytes()))
             .wrapping_mul(u64::from(self.thread_number))
@@ -245,7 +245,7 @@ impl Seeds {
     }
 }
 
-/// The hash of a file's name that seeds its offsets: Bob Jenkins' lookup3 (public domain,
+/// The hash of a file name that seeds the offsets: Bob Jenkins' lookup3 (public domain,
 /// burtleburtle.net/bob/c/lookup3.c) with another initial value and, except for the last twelve bytes, only
 /// every fourth byte. That is weaker than lookup3, and kept for compatibility of sequences.
 pub fn file_hash(bytes: &[u8]) -> u32 {

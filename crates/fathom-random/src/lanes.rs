@@ -3,19 +3,19 @@
 //! Each number depends on the previous one, so a single stretch cannot use vectors. A lane begins where the previous lane ends;
 //! the jump there is linear over GF(2) and is looked up in a table.
 
-/// Lanes: as many 32-bit words as every x86-64 and AArch64 processor has in a vector.
+/// Number of lanes: as many 32-bit words as a vector of every x86-64 and AArch64 processor holds.
 const LANES: usize = 4;
 
-/// Numbers that a lane draws.
+/// Numbers that a lane draws per batch.
 const STRETCH: usize = 32;
 
 /// Numbers drawn together.
 pub(crate) const BATCH: usize = LANES * STRETCH;
 
-/// A word of the state in each lane.
+/// A word of the state for each lane.
 type Lanes = [u32; LANES];
 
-/// Digits of a word of the state.
+/// Number of hexadecimal digits in a word of the state.
 const DIGITS: usize = 8;
 
 /// Recurrence of one word of the state.
@@ -64,7 +64,7 @@ static STARTS: [[[Lanes; 16]; DIGITS]; 3] = {
 /// Draws numbers as fractions of 2^64; returns the state after the last.
 #[inline(never)]
 pub(crate) fn draw(state: [u32; 3], numbers: &mut [u64; BATCH]) -> [u32; 3] {
-    // Each word has its own loop: the compiler makes no vectors of a loop over all three.
+    // Each word has a separate loop: the compiler does not vectorize one loop over all three.
     let mut sums = [[0; LANES]; STRETCH];
     let state = std::array::from_fn(|word| {
         let mut lanes = start(word, state[word]);

@@ -4,20 +4,20 @@ use crate::curve::{Curve, Line, uniform};
 use crate::{DrawnAhead, Generator, HASH_FACTOR, part_below};
 use strength_reduce::StrengthReducedU64;
 
-/// Maximum number of summed terms of the Zipf normalizer; beyond, the sum hardly changes.
+/// Maximum number of summed terms of the Zipf normalizer; beyond that, the sum hardly changes.
 const ZIPF_TERMS: u64 = 10_000_000;
 
-/// Attempts to draw a complete block.
+/// Maximum number of attempts to draw a complete block.
 const REDRAWS: usize = 64;
 
 /// A sampler of `0..blocks` for Zipf, Pareto and normal distributions, with its own generator. Its sequence
-/// is that of fio for the same seed, as documented and as seen in its logs: data written by one program must
-/// be found by the other.
+/// equals that of fio for the same seed, according to its documentation and logs: each program must find data
+/// written by the other.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     kind: Kind,
     blocks: u64,
-    /// The number of blocks as a divisor, to multiply instead of divide per draw.
+    /// The number of blocks as a divisor, to replace the division per draw by a multiplication.
     divisor: StrengthReducedU64,
     shift: u64,
     numbers: DrawnAhead,
@@ -34,7 +34,7 @@ enum Kind {
     Pareto {
         curve: Curve,
     },
-    /// The divisor is one more than the blocks; `narrow` is the same if it fits in 32 bits.
+    /// The divisor is the number of blocks plus one; `narrow` is the same if it fits in 32 bits.
     Normal {
         width: u64,
         divisor: StrengthReducedU64,
@@ -59,12 +59,12 @@ impl Sampler {
         Sampler::placed(Kind::Pareto { curve }, center, blocks, seed)
     }
 
-    /// A bell: the mean of twelve uniform numbers, shifted by up to half of `deviation` percent of the blocks
-    /// to either side.
+    /// A bell curve: the mean of twelve uniform numbers, shifted by up to half of `deviation` percent of the
+    /// blocks to either side.
     pub fn normal(deviation: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc()) as i64;
         let width = ((blocks as f64 * deviation / 100.0).ceil() as u64).min(blocks / 2);
-        // Left of the middle it is a 32-bit number that wrapped around, as long as it fits.
+        // A position left of the middle is a 32-bit number that wrapped around, as long as it fits.
         let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
         let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
         let narrow = u32::try_from(blocks + 1).ok().map(NarrowDivisor::new);
@@ -74,7 +74,7 @@ impl Sampler {
 
     fn placed(kind: Kind, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let mut generator = Generator::new(seed, false);
-        // Drawn even if a centre is given.
+        // Drawn even if a centre is specified.
         let drawn = generator.below(1 << 32);
         let shift = center.map_or(drawn, |center| (center * blocks as f64) as u64);
         Sampler::of(kind, blocks, shift, DrawnAhead::new(generator))
@@ -84,7 +84,7 @@ impl Sampler {
         Sampler { kind, blocks, divisor: StrengthReducedU64::new(blocks), shift, numbers }
     }
 
-    /// Speeds up all further draws at the cost of 80 KiB, with the same results (Zipf and Pareto).
+    /// Speeds up all further draws with the same results, using 80 KiB (Zipf and Pareto).
     pub fn make_table(&mut self) {
         if let Kind::Zipf { curve, .. } | Kind::Pareto { curve } = &mut self.kind {
             curve.cut();
@@ -102,7 +102,7 @@ impl Sampler {
         self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift) % self.divisor
     }
 
-    /// The next block below `end`: others are drawn again.
+    /// The next block below `end`: blocks beyond it are drawn again.
     pub fn next_below(&mut self, end: u64) -> u64 {
         let drawn = self.next();
         if drawn < end { drawn } else { self.draw_again_below(end) }
@@ -110,11 +110,11 @@ impl Sampler {
 
     #[cold]
     fn draw_again_below(&mut self, end: u64) -> u64 {
-        // The favourite may be beyond `end`.
+        // The most popular block may be beyond `end`.
         (0..REDRAWS).map(|_| self.next()).find(|&drawn| drawn < end).unwrap_or_else(|| self.next() % end)
     }
 
-    /// The next draw in rank order plus the shift, so that neighbouring ranks stay together.
+    /// The next draw in rank order plus the shift, so that neighbouring ranks stay adjacent.
     pub fn next_in_order(&mut self) -> u64 {
         self.next_rank().wrapping_add(self.shift) % self.divisor
     }
@@ -167,7 +167,7 @@ impl Sampler {
         draws.map(u128::from).iter().sum::<u128>().div_ceil(12) as i128
     }
 
-    /// A uniform number up to the number of blocks. Uses 64 bits if fio's 32 would leave most of them out.
+    /// A uniform number up to the number of blocks. Uses 64 bits if fio's 32 bits would leave most of them out.
     fn up_to_blocks(&mut self, divisor: StrengthReducedU64) -> u64 {
         let low = u64::from(next_number(&mut self.numbers));
         let drawn = match self.blocks >> 32 {
@@ -178,7 +178,7 @@ impl Sampler {
     }
 }
 
-/// A divisor of numbers of 32 bits.
+/// A divisor for 32-bit numbers.
 #[derive(Clone, Copy, Debug)]
 struct NarrowDivisor {
     divisor: u64,
@@ -194,7 +194,7 @@ impl NarrowDivisor {
         NarrowDivisor { divisor, reciprocal: u64::MAX / divisor + 1 }
     }
 
-    /// The sum of `number % divisor`: single remainders are not needed, so the quotients are added up first.
+    /// The sum of `number % divisor`: individual remainders are not needed, so the quotients are summed first.
     #[inline(always)]
     fn sum_of_remainders(self, numbers: [u64; 12]) -> u64 {
         let quotient = |number: &u64| ((u128::from(*number) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -202,13 +202,13 @@ impl NarrowDivisor {
     }
 }
 
-/// The next number of 32 bits.
+/// The next 32-bit number.
 #[inline(always)]
 fn next_number(numbers: &mut DrawnAhead) -> u32 {
     (numbers.next() >> 32) as u32
 }
 
-/// The first 32-bit number for which this is true and stays true, or 2^32.
+/// The first 32-bit number from which this remains true, or 2^32.
 fn first_number(is_reached: impl Fn(u32) -> bool) -> u64 {
     let (mut low, mut high) = (0u64, 1 << 32);
     while low < high {
@@ -311,7 +311,8 @@ mod tests {
             let mean = values.iter().sum::<f64>() / 50_000.0;
             let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 50_000.0).sqrt();
             assert!((mean - 0.5).abs() < 0.003, "{mean}");
-            // The mean of twelve uniform numbers deviates by 1/12, a tenth of the range by a tenth of the root of 1/12.
+            // The mean of twelve uniform numbers has a variance of 1/144: the deviation is a tenth of the range
+            // times the root of 1/12, for a tenth.
             let expected = (1.0f64 / 144.0 + 0.01 / 12.0).sqrt();
             assert!((deviation - expected).abs() < 0.002, "{deviation} instead of {expected}");
         }

@@ -1,17 +1,17 @@
-//! For tests only: skipping one where the machine cannot run it, visibly.
+//! For tests only: skips a test visibly if the machine cannot run it.
 
 #![forbid(unsafe_code)]
 
 use std::io::Write;
 
-/// Says that the test of this thread is skipped, on a line `SKIP test: reason`: on standard error, past the capture of the
-/// test runner, and in the file that `FATHOM_SKIP_LOG` names, whose lines `make test` counts.
+/// Reports that the test of this thread is skipped with a line `SKIP test: reason`: on standard error,
+/// bypassing the test runner's capture, and in the file named by `FATHOM_SKIP_LOG`, whose lines `make test`
+/// counts.
 ///
-/// # Panics
-/// When that file cannot be written: a skip must not go uncounted.
+/// # Panics If that file cannot be written: a skip must not go uncounted.
 pub fn record(reason: &str) {
     let thread = std::thread::current();
-    // Tools say things on several lines, and each line counts as one skip.
+    // Tools report reasons on several lines, and each line would count as one skip.
     let reason = reason.split_whitespace().collect::<Vec<&str>>().join(" ");
     let line = format!("SKIP {}: {reason}\n", thread.name().unwrap_or("a test"));
     if let Some(path) = std::env::var_os("FATHOM_SKIP_LOG") {

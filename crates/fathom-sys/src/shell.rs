@@ -15,7 +15,7 @@ pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io:
     run_to_end(shell(command), output, stopped)
 }
 
-/// The same for a program and its arguments, without a shell.
+/// Runs a program with arguments in the same way, without a shell.
 pub fn run_program(
     words: &[String],
     output: &File,
@@ -52,8 +52,8 @@ fn run_to_end(
     }
 }
 
-/// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints, or on standard error alone
-/// with `only_on_errors`. The caller reaps it.
+/// Starts a command with `sh -c` as the leader of a process group; its output goes to the streams of this
+/// process, or only to standard error with `only_on_errors`. The caller reaps it.
 pub fn start(command: &str, only_on_errors: bool) -> std::io::Result<u32> {
     let mut shell = shell(command);
     if only_on_errors {
@@ -62,7 +62,8 @@ pub fn start(command: &str, only_on_errors: bool) -> std::io::Result<u32> {
     Ok(shell.spawn()?.id())
 }
 
-/// `sh -c` as the leader of a process group, with the signals that this program handles or ignores as a shell expects them.
+/// `sh -c` as the leader of a process group, with default handling of the signals that this program handles or
+/// ignores, as a shell expects.
 fn shell(command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).process_group(0);

@@ -9,9 +9,9 @@ use std::time::Duration;
 /// Signals from users: Ctrl-C, a request to end, and a request for a report.
 pub const OF_USERS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
 
-/// Delivers signals through a descriptor instead of handlers. Dropping it restores the previous state:
-/// untaken signals then have their usual effect, or go to an enclosing queue for the same signal. Queues must
-/// be dropped on the thread that created them, in reverse order.
+/// Delivers signals through a descriptor instead of handlers. Dropping it restores the previous state: pending
+/// signals then have their usual effect, or go to an enclosing queue for the same signal. Queues must be
+/// dropped on the thread that created them, in reverse order.
 pub struct SignalQueue {
     fd: OwnedFd,
     /// The previous signal mask.
@@ -37,7 +37,7 @@ impl SignalQueue {
         Ok(SignalQueue { fd, before })
     }
 
-    /// The next signal that asks to end, if one has arrived; earlier others are discarded.
+    /// The next signal that asks to end, if one has arrived; earlier signals of other kinds are discarded.
     pub fn asked_to_end(&self) -> Option<i32> {
         std::iter::from_fn(|| self.next()).find(|signal| matches!(*signal, libc::SIGINT | libc::SIGTERM))
     }
@@ -87,7 +87,7 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// Ends the process by this signal, which the queue has taken.
+/// Ends the process with this signal, which was taken from the queue.
 pub fn die_of(signal: i32) -> ! {
     restore_default(signal);
     unblock(&[signal]);
@@ -114,12 +114,12 @@ fn signal_set(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Waits until one of the descriptors is readable or the time is over.
+/// Waits until one of the descriptors is readable or the time has elapsed.
 pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
     let mut entries: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let time = timespec(timeout);
-    // SAFETY: the entries and the time live through the call; the signal mask is left as it is.
+    // SAFETY: the entries and the time outlive the call; the signal mask is left unchanged.
     unsafe { libc::ppoll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, &time, std::ptr::null()) };
 }
 
@@ -162,7 +162,7 @@ mod tests {
             unsafe { libc::raise(libc::SIGINT) };
         }
         assert_eq!(blocked() & bit(libc::SIGCHLD), 0);
-        // The inner queue did not take it, so the outer one does.
+        // The inner queue does not contain the signal, so the outer one gets it.
         assert_eq!(outer.asked_to_end(), Some(libc::SIGINT));
         assert_eq!(outer.asked_to_end(), None);
         drop(outer);

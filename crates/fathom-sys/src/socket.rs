@@ -12,7 +12,7 @@ pub const MOST_PIECES: usize = 1024;
 /// Whether a call may block on the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Until something was transferred, or the socket's own time limit has passed.
+    /// Blocks until something was transferred, or the socket's time limit has passed.
     Allowed,
     /// `EAGAIN` instead.
     Never,
@@ -27,7 +27,7 @@ impl Wait {
     }
 }
 
-/// The user at the peer of a Unix socket when it was connected, according to the kernel.
+/// The user at the peer of a Unix socket at the time of the connection, according to the kernel.
 pub fn peer_user(socket: RawFd) -> Result<u32, Errno> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of_val(&peer) as libc::socklen_t;
@@ -71,7 +71,8 @@ pub fn acknowledge_at_once(socket: RawFd) {
 /// Sends the buffers in order; returns the bytes sent. A closed connection is an error, never a signal.
 pub fn send(socket: RawFd, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
     let count = pieces.len().min(MOST_PIECES);
-    // SAFETY: an IoSlice has the layout of an iovec, the kernel only reads through them, and the message lives through the call.
+    // SAFETY: an IoSlice has the layout of an iovec, the kernel only reads through them, and the message
+    // outlives the call.
     outcome(unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = pieces.as_ptr().cast_mut().cast();
@@ -83,7 +84,8 @@ pub fn send(socket: RawFd, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, 
 /// Receives into the buffers in order; returns the bytes received, 0 at the end of the connection.
 pub fn receive(socket: RawFd, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
     let count = pieces.len().min(MOST_PIECES);
-    // SAFETY: an IoSliceMut has the layout of an iovec, its memory is borrowed for writing, and the message lives through the call.
+    // SAFETY: an IoSliceMut has the layout of an iovec, its memory is borrowed for writing, and the message
+    // outlives the call.
     outcome(unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = pieces.as_mut_ptr().cast();
@@ -97,15 +99,15 @@ pub fn receive(socket: RawFd, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Resu
 pub struct Awaited {
     /// The socket.
     pub socket: RawFd,
-    /// Also wait until it is writable, not only until it is readable.
+    /// Whether to wait for writability as well as readability.
     pub to_send: bool,
 }
 
-/// Maximum number of sockets of one [`wait_for_any`].
+/// Maximum number of sockets per [`wait_for_any`].
 pub const MOST_AWAITED: usize = 256;
 
-/// Sleeps until one of the sockets is ready (or has failed), at most `span`; false if none is. `EINTR` after
-/// a signal. Only the first [`MOST_AWAITED`] sockets are used.
+/// Sleeps until one of the sockets is ready (or has failed), but at most for `span`; returns false if none is.
+/// `EINTR` after a signal. Only the first [`MOST_AWAITED`] sockets are used.
 pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool, Errno> {
     let none = libc::pollfd { fd: -1, events: 0, revents: 0 };
     let mut entries = [none; MOST_AWAITED];
@@ -116,12 +118,12 @@ pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool,
     }
     let limit = span.map(timespec);
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: `count` entries are ours, and the time limit, if there is one, lives through the call.
+    // SAFETY: the `count` entries are local, and the time limit, if any, outlives the call.
     let ready = unsafe { libc::ppoll(entries.as_mut_ptr(), count as libc::nfds_t, limit, std::ptr::null()) };
     if ready < 0 { Err(Errno::last()) } else { Ok(ready > 0) }
 }
 
-/// The same for any number of sockets; errors count as ready.
+/// Does the same for any number of sockets; errors count as ready.
 pub fn wait_for_any_of_many(sockets: &[Awaited], span: Duration) {
     let entry = |awaited: &Awaited| {
         let to_send = if awaited.to_send { libc::POLLOUT } else { 0 };

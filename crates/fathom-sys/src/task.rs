@@ -1,20 +1,20 @@
-//! State of another thread, from `/proc`: reading it affects neither the thread nor what it waits for.
+//! State of another thread, from `/proc`: reading it affects neither the thread nor the resources it waits for.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// Whether a thread runs, or why not.
+/// Execution state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
-    /// It is running or runnable.
+    /// Running or runnable.
     Runnable,
-    /// It is stopped, by a signal or a debugger.
+    /// Stopped by a signal or a debugger.
     Stopped,
-    /// It is waiting.
+    /// Waiting.
     Waiting,
 }
 
-/// A thread at one instant.
+/// A snapshot of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Its state.
@@ -26,12 +26,12 @@ pub struct Task {
     pub turns: Option<Turns>,
 }
 
-/// Scheduling statistics of a thread since it began.
+/// Scheduling statistics of a thread since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
     /// Time on a processor, ns.
     pub ran_ns: u64,
-    /// Time runnable without a processor, ns; a wait counts when it is over.
+    /// Time runnable without a processor, ns; a wait is counted when it ends.
     pub waited_ns: u64,
     /// Number of time slices.
     pub count: u64,
@@ -45,8 +45,8 @@ impl Task {
         Some(Task { turns: text("schedstat").and_then(|line| Turns::parse(&line)), ..task })
     }
 
-    /// The line is `id (name) state ...`, with user and system time in the 14th and 15th field (proc_pid_stat(5)). The name
-    /// may hold anything.
+    /// The line is `id (name) state ...`, with user and system time in the 14th and 15th field
+    /// (proc_pid_stat(5)). The name may contain any character.
     fn parse(line: &str) -> Option<Task> {
         let (_, rest) = line.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split_whitespace().collect();

@@ -18,13 +18,13 @@ impl Mode {
         Ok(Mode(unsafe { mode.assume_init() }))
     }
 
-    /// The same mode, but with every key delivered immediately and none echoed. Signal keys keep their
-    /// effect; Ctrl-S does not stop the output.
+    /// The same mode, but every key is delivered immediately and not echoed. Signal keys keep their effect;
+    /// Ctrl-S does not stop the output.
     pub fn with_single_keys(&self) -> Mode {
         let mut mode = self.0;
         mode.c_lflag &= !(libc::ICANON | libc::ECHO);
         mode.c_iflag &= !(libc::IXON | libc::ICRNL);
-        // Reads return what is available, even nothing.
+        // Reads return available input only, possibly none.
         mode.c_cc[libc::VMIN] = 0;
         mode.c_cc[libc::VTIME] = 0;
         Mode(mode)
@@ -64,7 +64,7 @@ pub fn read_typed(terminal: RawFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     match read {
         -1 if Errno::last() == Errno(libc::EINTR) => Ok(0),
         -1 => Err(Errno::last()),
-        // A hangup makes it readable without data.
+        // A hangup makes the terminal readable without data.
         0 if entry.revents & libc::POLLHUP != 0 => Err(Errno(libc::EIO)),
         count => Ok(count as usize),
     }

@@ -1,4 +1,5 @@
-//! Zones of a zoned block device, by linux/blkzoned.h. Everything here is in bytes; the kernel counts sectors.
+//! Zones of a zoned block device, as defined by linux/blkzoned.h. All values here are in bytes; the kernel uses
+//! sectors.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
@@ -15,10 +16,10 @@ const BLKFINISHZONE: libc::c_ulong = 0x4010_1288;
 
 /// Zones per report.
 const BATCH: usize = 256;
-/// Flag of a report: the field for the capacity is filled in.
+/// Report flag: the capacity field is filled in.
 const HAS_CAPACITY: u32 = 1;
 
-/// May be written anywhere.
+/// Zone type: may be written anywhere.
 const TYPE_CONVENTIONAL: u8 = 1;
 
 /// `struct blk_zone`.
@@ -54,9 +55,9 @@ const _: () = assert!(std::mem::offset_of!(RawReport, list) == 16);
 /// State of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It has no write pointer.
+    /// No write pointer.
     Conventional,
-    /// Nothing is written.
+    /// Empty: nothing has been written.
     Empty,
     /// Open, implicitly or explicitly, or closed after writing: it counts against the device's limits.
     Active,
@@ -73,17 +74,17 @@ pub enum Condition {
 pub struct ZoneReport {
     /// First byte.
     pub start: u64,
-    /// Bytes to the next zone.
+    /// Bytes from its start to the start of the next zone.
     pub length: u64,
-    /// Bytes from the start that can be used.
+    /// Usable bytes from the start.
     pub capacity: u64,
-    /// Bytes from the start that are written.
+    /// Written bytes from the start.
     pub written: u64,
     /// State.
     pub condition: Condition,
 }
 
-/// Bytes of a zone; 0 for a device without zones.
+/// Zone size in bytes; 0 for a device without zones.
 pub fn zone_size(fd: RawFd) -> Result<u64, Errno> {
     get_number(fd, BLKGETZONESZ).map(|sectors| u64::from(sectors) * SECTOR)
 }
@@ -100,7 +101,7 @@ fn get_number(fd: RawFd, request: libc::c_ulong) -> Result<u32, Errno> {
     check(i64::from(result)).map(|_| number)
 }
 
-/// Up to 256 zones in order, starting with the one that contains byte `offset`. Empty after the last zone.
+/// Returns up to 256 zones in order, starting with the one that contains byte `offset`. Empty after the last zone.
 pub fn report(fd: RawFd, offset: u64) -> Result<Vec<ZoneReport>, Errno> {
     let mut raw = Box::new(RawReport {
         sector: offset / SECTOR,
@@ -108,7 +109,7 @@ pub fn report(fd: RawFd, offset: u64) -> Result<Vec<ZoneReport>, Errno> {
         flags: 0,
         list: [RawZone::default(); BATCH],
     });
-    // SAFETY: the kernel fills in at most as many zones as `zones` says, and there is room for them.
+    // SAFETY: the kernel fills in at most as many zones as `zones` specifies, and the buffer has space for them.
     let result = unsafe { libc::ioctl(fd, BLKREPORTZONE as _, std::ptr::from_mut(raw.as_mut())) };
     check(i64::from(result))?;
     let has_capacity = raw.flags & HAS_CAPACITY != 0;
@@ -130,7 +131,7 @@ fn translated(zone: &RawZone, has_capacity: bool) -> ZoneReport {
     let written = match condition {
         Condition::Empty | Condition::Offline => 0,
         Condition::Active => zone.write_pointer.saturating_sub(zone.start).min(capacity),
-        // Their write pointer is meaningless.
+        // The write pointer of such zones is meaningless.
         Condition::Conventional | Condition::Full | Condition::ReadOnly => capacity,
     };
     ZoneReport {

@@ -1,4 +1,4 @@
-//! Behaviour of a simulated device: plain data, so that a test can write it down and a property test can generate it.
+//! Behaviour of a simulated device: plain data, so that a test can specify it and a property test can generate it.
 
 use std::ops::Range;
 
@@ -9,27 +9,27 @@ pub struct Behaviour {
     pub seed: u64,
     /// Service time of an I/O.
     pub service: Service,
-    /// Duration of the submitting call, in ns.
+    /// Duration of a submitting call, in ns.
     pub submission_ns: u64,
-    /// I/Os served concurrently; the others wait. 0 for no limit.
+    /// Number of I/Os served concurrently; the others wait. 0 for no limit.
     pub channels: u32,
-    /// Every I/O completes inside the call that queues it, as with synchronous engines.
+    /// True if every I/O completes inside the call that queues it, as with synchronous engines.
     pub ends_at_once: bool,
-    /// Trims and syncs complete inside the call that queues them, as with libaio.
+    /// True if trims and syncs complete inside the call that queues them, as with libaio.
     pub ends_rare_ones_at_once: bool,
-    /// How many of a thousand reads and writes are short.
+    /// Short reads and writes per thousand.
     pub short_permille: u32,
-    /// How many of a thousand submissions are accepted only in part, or not at all.
+    /// Submissions per thousand that are accepted only in part or not at all.
     pub refused_permille: u32,
-    /// Maximum number of consecutive submissions that are not accepted.
+    /// Maximum number of consecutive submissions that are rejected.
     pub longest_refusal: u32,
-    /// How many of a thousand I/Os fail with `EIO`.
+    /// I/Os per thousand that fail with `EIO`.
     pub failing_permille: u32,
     /// I/Os that fail, counted from 0 in order of submission, with their errno.
     pub failing: Vec<(u64, i32)>,
     /// I/Os that never complete.
     pub lost: Vec<u64>,
-    /// Spans of virtual time, in ns, in which nothing completes: it completes afterwards.
+    /// Spans of virtual time, in ns, without completions: pending I/Os complete afterwards.
     pub stalls: Vec<Range<u64>>,
     /// Silently corrupted writes, counted from 0 in order of completion.
     pub damaged: Vec<(u64, Damage)>,
@@ -38,7 +38,7 @@ pub struct Behaviour {
 /// A distribution of service times, in ns.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
-    /// Always the same.
+    /// A constant time.
     Fixed(u64),
     /// Uniform over a range: I/Os overtake each other.
     Uniform(Range<u64>),
@@ -51,11 +51,11 @@ pub enum Service {
 pub enum Damage {
     /// Nothing is written.
     Dropped,
-    /// One bit in the middle is flipped.
+    /// One bit in the middle of the data is flipped.
     BitFlipped,
     /// The second half is not written.
     Torn,
-    /// It is written at an offset one length further on.
+    /// The data is written at an offset one length further on.
     Misplaced,
 }
 

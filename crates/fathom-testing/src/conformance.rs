@@ -15,15 +15,15 @@ use std::time::Duration;
 /// Sets an engine up.
 pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
-/// An engine, and how a job selects it.
+/// An engine and the way a job selects it.
 pub struct Subject {
     /// Command line arguments: the engine and its options.
     pub words: String,
     /// The engine.
     pub engine: EngineEntry,
-    /// Sets it up.
+    /// The function that sets it up.
     pub open: Open,
-    /// It refuses jobs whose files are replaced during the run.
+    /// True if it rejects jobs whose files are replaced during the run.
     pub keeps_files_open: bool,
 }
 
@@ -37,7 +37,7 @@ const DEPTH: usize = 8;
 /// Fill byte around a buffer, which must stay unchanged.
 const CANARY: u8 = 0xc3;
 
-/// Runs all tests; the error says why the engine is unavailable on this machine.
+/// Runs all tests; the error gives the reason why the engine is unavailable on this machine.
 ///
 /// # Panics
 ///
@@ -82,11 +82,11 @@ struct Bench {
     engine: Box<dyn Engine>,
     definition: &'static EngineDef,
     depth: usize,
-    /// Descriptors must be closed at the end.
+    /// Descriptors to be closed at the end.
     has_descriptors: bool,
 }
 
-/// Distance of buffers in bytes: a block, and a guard area.
+/// Distance between buffers in bytes: a block and a guard area.
 const STRIDE: usize = 2 * BLOCK;
 
 impl Bench {
@@ -113,7 +113,7 @@ impl Bench {
             .map(|path| OpenFile {
                 name: path.display().to_string(),
                 handle: match has_descriptors {
-                    // SAFETY: the descriptor is closed with the bench, when the engine is not used any more.
+                    // SAFETY: the descriptor is closed together with the bench, when the engine is no longer used.
                     true => unsafe { Handle::of_descriptor(open(path).into_raw_fd()) },
                     false => Handle::NONE,
                 },
@@ -175,17 +175,17 @@ impl Bench {
         let place = self.place(slot);
         let place_of_file = (file as u32, self.files[file].handle);
         let buffer = self.arena[place..].as_mut_ptr();
-        // SAFETY: the arena has room for the buffer of every slot, and is kept for good.
+        // SAFETY: the arena contains the buffer of every slot, and is never freed.
         unsafe { Io::new(operation, place_of_file, buffer, length as u32, offset as u64, 0) }
     }
 
-    /// I/Os of whole blocks, each given as its file and block number, in slots from the first on.
+    /// I/Os of whole blocks, each given as file and block number, in consecutive slots from the first.
     fn blocks(&mut self, operation: Operation, blocks: impl Iterator<Item = (usize, usize)>) -> Vec<Io> {
         let slots = blocks.enumerate();
         slots.map(|(slot, (file, block))| self.io(slot, operation, file, block * BLOCK, BLOCK)).collect()
     }
 
-    /// Fills a slot's buffer with content that no file had before.
+    /// Fills a slot's buffer with unique content.
     fn renew(&mut self, slot: usize, seed: usize) {
         let bytes = self.buffer(slot).iter_mut().enumerate();
         bytes.for_each(|(at, byte)| *byte = new_byte(seed, at));
@@ -199,8 +199,7 @@ impl Bench {
         self.engine.reopened(0);
     }
 
-    /// Queues and submits all of these, one slot each; returns the results of those that completed
-    /// immediately.
+    /// Queues and submits all of these I/Os, one per slot; returns the results of those that completed immediately.
     fn begin(&mut self, ios: &[Io]) -> Vec<Option<i64>> {
         assert!(ios.len() <= self.depth);
         let mut results = vec![None; ios.len()];
@@ -221,7 +220,7 @@ impl Bench {
         results
     }
 
-    /// Waits for everything that [`begin`](Bench::begin) left in flight.
+    /// Waits for all I/Os that [`begin`](Bench::begin) left in flight.
     fn finish(&mut self, mut results: Vec<Option<i64>>) -> Vec<i64> {
         let mut completions = Completions::default();
         while results.iter().any(Option::is_none) {
@@ -243,7 +242,7 @@ impl Bench {
         }
     }
 
-    /// Performs these, as many at a time as the engine supports.
+    /// Performs these I/Os, as many at a time as the engine supports.
     fn perform(&mut self, ios: &[Io]) -> Vec<i64> {
         let mut results = Vec::new();
         for part in ios.chunks(self.depth) {
@@ -262,7 +261,7 @@ impl Bench {
         std::fs::read(&self.paths[file]).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// Nothing outside the buffers was written.
+    /// Checks that nothing outside the buffers was written.
     fn check_canaries(&self) {
         for slot in 0..self.depth {
             let place = self.place(slot) + BLOCK;
@@ -282,7 +281,7 @@ impl Drop for Bench {
     }
 }
 
-/// Bytes up to the first page boundary.
+/// Number of bytes up to the first page boundary.
 fn to_page(arena: &[u8]) -> usize {
     (BLOCK - arena.as_ptr() as usize % BLOCK) % BLOCK
 }
@@ -367,14 +366,14 @@ fn in_flight_at_the_end_is_no_harm(subject: &Subject) {
         let operation = if round % 2 == 0 { Operation::Read } else { Operation::Write };
         let ios = bench.blocks(operation, (0..bench.depth).map(|block| (block % 2, block)));
         bench.begin(&ios);
-        // As in a worker that gives up: I/Os in flight could reach the next user of the descriptor number.
+        // As in a worker that aborts: I/Os in flight could otherwise reach the next user of the descriptor number.
         bench.has_descriptors = false;
     }
 }
 
 fn data_written_is_data_read(subject: &Subject) {
     let mut bench = Bench::new(subject);
-    // Neither forward nor backward: engines that keep a position must move it.
+    // Neither forward nor backward order: engines with a file position must move it.
     let order: Vec<usize> = (0..BLOCKS).map(|index| index * 7 % BLOCKS).collect();
     for part in order.chunks(bench.depth) {
         part.iter().enumerate().for_each(|(slot, block)| bench.renew(slot, *block));
@@ -439,7 +438,7 @@ fn a_file_that_was_reopened_is_the_same(subject: &Subject) {
     let mut bench = Bench::of_job(subject, RENEWS_FILES);
     assert_eq!(bench.one(Operation::Read, 0, BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
     bench.reopen(open(&bench.paths[0]));
-    // The position of the new descriptor differs from the old one's.
+    // The file position of the new descriptor differs from that of the old one.
     assert_eq!(bench.one(Operation::Read, 0, 2 * BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
     let expected: Vec<u8> = (2 * BLOCK..3 * BLOCK).map(|at| old_byte(0, at)).collect();
     assert!(bench.buffer(0) == expected, "{}", bench.name);
@@ -451,7 +450,7 @@ fn trims_and_syncs_do_what_they_say(subject: &Subject) {
         let length = if operation == Operation::RangeSync { BLOCK } else { 0 };
         assert_eq!(bench.one(operation, 0, 0, length), 0, "{}: {operation:?}", bench.name);
     }
-    // A hole punched in a file counts as nothing moved, or as its length.
+    // A hole punched in a file counts as zero bytes, or as its length.
     let result = bench.one(Operation::Trim, 0, 3 * BLOCK, BLOCK);
     assert!(result == 0 || result == BLOCK as i64, "{}: {result}", bench.name);
     for (at, byte) in bench.content(0).iter().enumerate() {

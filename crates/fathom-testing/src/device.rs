@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 thread_local! {
-    /// The next device of this thread: an engine is set up from the job, which knows nothing of simulations.
+    /// The next device of this thread: an engine is set up from the job, which does not know about simulations.
     static NEXT: RefCell<Option<Start>> = const { RefCell::new(None) };
 }
 
@@ -27,27 +27,27 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Hands this state to the next device that the thread sets up.
+    /// Passes this state to the next device that the thread sets up.
     pub(crate) fn lay_ready(self) {
         NEXT.set(Some(self));
     }
 }
 
-/// The I/O that a device received.
+/// Record of the I/Os that a device received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// Completed I/Os, in order of completion.
     pub served: Vec<Served>,
     /// Maximum number of I/Os in flight.
     pub most_in_flight: usize,
-    /// I/Os that were submitted and have not completed.
+    /// Number of I/Os that were submitted and have not completed.
     pub unended: usize,
 }
 
-/// One completed I/O. A short I/O that was continued counts as several.
+/// One completed I/O. The parts of a continued short I/O count separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Number in order of submission, from 0.
+    /// Index in order of submission, from 0.
     pub number: u64,
     /// Its slot.
     pub slot: u32,
@@ -65,13 +65,13 @@ pub struct Served {
     pub taken_ns: u64,
     /// Virtual ns at which it ended.
     pub ended_ns: u64,
-    /// Bytes moved, or `-errno`.
+    /// Number of bytes moved, or `-errno`.
     pub result: i64,
 }
 
 impl Record {
-    /// The job's I/Os, in order of submission: a short I/O and its continuations are one, from the first
-    /// part's start to the last one's end.
+    /// The job's I/Os, in order of submission: a short I/O and its continuations are one, from the start of the
+    /// first part to the end of the last.
     pub fn ios(&self) -> Vec<Served> {
         let mut parts = self.served.clone();
         parts.sort_unstable_by_key(|part| part.number);
@@ -101,7 +101,7 @@ impl Served {
     }
 }
 
-/// The loop waits for I/Os that never complete; a panic with this value ends the run, like a signal.
+/// Panic value if the loop waits for I/Os that never complete; it ends the run like a signal.
 pub(crate) struct Hung;
 
 /// An I/O between queueing and completion.
@@ -111,7 +111,7 @@ struct Flight {
     queued_ns: u64,
     taken_ns: u64,
     number: u64,
-    /// `None` for one that never completes.
+    /// Time of completion; `None` for an I/O that never completes.
     ends_ns: Option<u64>,
 }
 
@@ -121,24 +121,24 @@ pub struct Device {
     time: VirtualTime,
     random: Taus88,
     store: Store,
-    /// Queued, not submitted.
+    /// Queued but not submitted.
     queued: Vec<Flight>,
     flights: Vec<Flight>,
-    /// Completions that the loop has awaited and not taken yet, if it takes them in place.
+    /// Completions that the loop has awaited and not yet consumed, if it consumes them in place.
     ready: VecDeque<Completion>,
     /// When each channel becomes free, in ns.
     channels: Vec<u64>,
-    /// Number submitted so far.
+    /// Number of I/Os submitted so far.
     taken: u64,
     /// Number of completed writes.
     written: u64,
-    /// Remaining submissions that are not accepted.
+    /// Number of further submissions to reject.
     refusals: u32,
     record: Rc<RefCell<Record>>,
 }
 
 impl Device {
-    /// The definition that a job's plan on this device is checked against.
+    /// The engine definition against which a job's plan on this device is checked.
     pub(crate) fn definition(behaviour: &Behaviour) -> &'static EngineDef {
         if behaviour.ends_at_once { &AT_ONCE } else { &QUEUED }
     }
@@ -191,7 +191,7 @@ impl Device {
             let damage = damaged.map(|(_, damage)| *damage).filter(|_| is_write);
             self.store.perform(&flight.io, moved, damage);
         } else if is_write && self.random.below(2) == 0 {
-            // A failed write may nevertheless have been written, completely or in part.
+            // A failed write may nevertheless have reached the device, completely or in part.
             let arrived = self.random.below(u64::from(self.store.room(&flight.io)) + 1) as u32;
             self.store.perform(&flight.io, arrived, None);
         }
@@ -351,7 +351,7 @@ impl Engine for Device {
         Ok(())
     }
 
-    // Half of all devices have their completions taken in place.
+    // Half of all devices have completions that are consumed in place.
     fn has_ends_in_place(&self) -> bool {
         self.behaviour.seed % 2 == 1
     }

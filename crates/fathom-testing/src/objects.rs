@@ -1,4 +1,4 @@
-//! An in-memory object server: an engine that creates the storage it works on, like one that connects to a server. There is
+//! An in-memory object server: an engine that creates its storage, like one that connects to a server. There is
 //! one server per thread.
 
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
@@ -19,16 +19,16 @@ thread_local! {
     static SERVER: RefCell<Server> = RefCell::new(Server::default());
 }
 
-/// State of the server, and its requests.
+/// State of the server, and the requests it received.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
     /// Content by name.
     pub objects: BTreeMap<String, Vec<u8>>,
     /// Requests outside the loop, in order: `make a`, `open a`, `close a`, `sync a`, `remove a`.
     pub log: Vec<String>,
-    /// Names behind handles.
+    /// Object names behind handles.
     pub open: Vec<String>,
-    /// Reads and writes of an object of this name fail.
+    /// Name of the object whose reads and writes fail.
     pub failing: Option<String>,
 }
 
@@ -124,14 +124,14 @@ impl Storage for Bucket {
 /// The engine: synchronous.
 pub struct Objects;
 
-/// The definition that a job's plan is checked against.
+/// The engine definition against which a job's plan is checked.
 pub static DEFINITION: EngineDef = EngineDef::new("objects", "a server of objects in memory")
     .built()
     .synchronous()
     .on_server()
     .with_options(&[BUCKET]);
 
-/// Its only option, declared like an external engine's.
+/// Its only option, declared in the same way as an external engine's.
 const BUCKET: OptionDef =
     OptionDef::of_engine("objects", "bucket", Kind::Text, "Begins the names of all objects");
 

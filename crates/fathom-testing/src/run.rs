@@ -1,5 +1,5 @@
-//! Runs a job on a simulated device: the plan, the worker and its loop are the real ones, only the engine and the clock are
-//! simulated.
+//! Runs a job on a simulated device: the plan, the worker and its loop are real, and only the engine and the
+//! clock are simulated.
 
 use crate::behaviour::Behaviour;
 use crate::device::{Device, Hung, Record, Start};
@@ -24,18 +24,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-/// Virtual ns at which every run begins.
+/// Virtual time in ns at which every run starts.
 pub const BEGIN_NS: u64 = 1_000_000_000;
 
 /// A job that has run on a simulated device.
 pub struct Simulated {
-    /// Its plan; the worker is the first.
+    /// Its plan; the job's worker is the first.
     pub plan: Plan,
-    /// What the device saw.
+    /// The I/Os recorded by the device.
     pub record: Record,
     /// The worker's messages.
     pub messages: Vec<Message>,
-    /// The loop waited for I/Os that never complete.
+    /// True if the loop waited for I/Os that never complete.
     pub hung: bool,
     region: Region,
 }
@@ -51,7 +51,7 @@ impl Simulated {
         &self.block().samples
     }
 
-    /// The arrivals of its open loop, if it has one.
+    /// The arrivals of its open loop, if any.
     pub fn arrivals(&self) -> Option<&PerDirection<ArrivalSamples>> {
         self.region.arrivals(0)
     }
@@ -66,7 +66,7 @@ impl Simulated {
         self.region.units(0).iter().filter(|unit| unit.is_in_flight()).collect()
     }
 
-    /// The worker's lines on standard error.
+    /// The worker's standard error output.
     pub fn errors(&self) -> Vec<&str> {
         let messages = self.messages.iter();
         messages
@@ -77,7 +77,7 @@ impl Simulated {
             .collect()
     }
 
-    /// Virtual ns from the start of the job to its end.
+    /// Virtual time in ns from the start of the job to its end.
     pub fn span_ns(&self) -> u64 {
         self.block().end_ns.load(Relaxed).saturating_sub(self.block().start_ns.load(Relaxed))
     }
@@ -108,7 +108,7 @@ pub fn run_on<E: EngineType + 'static>(
     definition: &'static EngineDef,
     clock: Clock,
 ) -> Simulated {
-    // For the worker's files, such as its list of miscompares.
+    // Directory for the worker's files, such as its list of miscompares.
     let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
     let frame = format!("--aux-path={} --name=simulated", beside.path().display());
     let words = format!("{frame} --ioengine={} --verify_state_save=0 {words}", definition.name);

@@ -22,7 +22,7 @@ impl Store {
         Store { files: files.iter().map(&mut file_of).collect() }
     }
 
-    /// Bytes from the start of this I/O to the end of its file, at most its length.
+    /// Number of bytes from the start of this I/O to the end of its file, at most its length.
     pub(crate) fn room(&self, io: &Io) -> u32 {
         let left = (self.files[io.file() as usize].len() as u64).saturating_sub(io.offset());
         left.min(u64::from(io.length())) as u32
@@ -61,7 +61,7 @@ fn write(file: &mut [u8], start: usize, data: &[u8], damage: Option<Damage>) {
             file[start + length / 2] ^= 1;
         }
         Some(Damage::Misplaced) => {
-            // There is no room after the last block of a file.
+            // No space follows the last block of a file.
             let (from, to) = ((start + length).min(file.len()), (start + 2 * length).min(file.len()));
             file[from..to].copy_from_slice(&data[..to - from]);
         }

@@ -3,7 +3,7 @@
 use fathom_spec::engines::EngineDef;
 use fathom_spec::{Outcome, RunSpec, SystemSource, parse};
 
-/// Parses a command line, which may also name these engines.
+/// Parses a command line that may name these engines.
 ///
 /// # Panics
 ///

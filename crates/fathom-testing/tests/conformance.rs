@@ -1,4 +1,4 @@
-//! Every engine of the program does what an engine has to do.
+//! Conformance of every engine of the program.
 
 use fathom_engines::ENGINES;
 use fathom_run::EngineEntry;
@@ -14,7 +14,8 @@ fn subject(engine: &EngineEntry, words: &str) -> Subject {
     }
 }
 
-/// The engine selected by these arguments meets every requirement, or is skipped with a message because this machine lacks it.
+/// The engine selected by these arguments meets every requirement, or is skipped with a message because this
+/// machine does not support it.
 fn try_engine(engine: &EngineEntry, words: &str) {
     if let Err(reason) = check(&subject(engine, words)) {
         fathom_skip::record(&reason);
@@ -23,10 +24,11 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    // Engines that need a special device or a peer are tested elsewhere: in fathom/tests/it/lab, and in the tests of the program.
+    // Engines that need a special device or a peer are tested in fathom/tests/it/lab and in the tests of the
+    // program.
     let needs_nothing = |engine: &&EngineEntry| {
         let engine = engine.definition;
-        // What is loaded has its own test below.
+        // Engines in shared objects have a separate test below.
         let is_loaded = engine.name == "external";
         !engine.one_thread && !engine.is_remote() && !engine.on_media && !engine.has_peers && !is_loaded
     };
@@ -69,7 +71,7 @@ fn rings() {
 fn engines_on_servers() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("s");
-    // It ends with its parent, and stays in front so that it can be ended.
+    // The child ends with its parent, and stays in the foreground so that it can be ended.
     let server = std::process::Command::new("nbdkit")
         .args(["--foreground", "--exit-with-parent", "--unix"])
         .arg(&socket)

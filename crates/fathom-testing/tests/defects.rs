@@ -1,5 +1,5 @@
-//! What becomes of a run with a defect: an engine that breaks what the run loop relies on ends its own job with the name of what is broken, as a
-//! process and as a thread, and the other jobs go on.
+//! Runs with a defect: an engine that violates an assumption of the run loop ends only its job, as a process
+//! and as a thread, with an error that names the violation; the other jobs continue.
 
 use fathom_run::EngineEntry;
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -15,7 +15,7 @@ use fathom_sys::clock::Calibration;
 use std::process::Command;
 use std::time::Duration;
 
-/// An engine that does nothing, and goes wrong after a few I/Os if the name of its job says how.
+/// An engine that does nothing, and fails after a few I/Os in the way given by its job's name.
 struct Faulty {
     fault: String,
     queued: Vec<(u32, u32)>,
@@ -66,7 +66,7 @@ impl Engine for Faulty {
     }
 }
 
-/// The defects, and what the job's error and its line say of each.
+/// The defects, with the job's expected error and message for each.
 const FAULTS: &[(&str, &str)] = &[
     ("twice", "no more I/Os end than were handed over"),
     ("nowhere", "what ends is in flight"),
@@ -75,7 +75,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("panics", "internal error"),
 ];
 
-/// Names how the jobs of a run in a separate process run.
+/// Environment variable that selects how the jobs of a run in a separate process run.
 const HOW: &str = "FATHOM_DEFECTS_AS";
 
 #[test]
@@ -83,7 +83,7 @@ fn a_defect_ends_its_job_by_name() {
     if let Ok(how) = std::env::var(HOW) {
         return run_jobs(&how);
     }
-    // A run forks, so it has a process without other tests.
+    // A run forks, so it gets a process without other tests.
     for how in ["--thread=0", "--thread=1"] {
         let program = std::env::current_exe().expect("the test has a file");
         let run = Command::new(program)

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// One read to be checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
-    /// First byte in the file.
+    /// Position of the data in the file.
     pub offset: u64,
     /// The write that should be found; `None` if the job has not written the data.
     pub expected: Option<&'a Write>,
@@ -40,22 +40,22 @@ pub struct Mismatch {
     pub at: usize,
     /// Bytes of the interval.
     pub length: usize,
-    /// What is wrong with it.
+    /// Description of the mismatch.
     pub problem: Problem,
 }
 
 /// Kind of mismatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// There is no header.
+    /// Missing header.
     Magic(u16),
     /// The header is for an interval of another length.
     Length(u32),
     /// The header has another seed.
     Seed {
-        /// That of the header.
+        /// Value in the header.
         found: u64,
-        /// That of the write.
+        /// Value of the write.
         wanted: u64,
     },
     /// The header has another offset.
@@ -69,7 +69,7 @@ pub enum Problem {
     },
     /// The header's time does not match the write.
     Time {
-        /// That of the header, ns.
+        /// Time in the header, ns.
         found: u64,
         /// The allowed range.
         wanted: (u64, u64),
@@ -94,7 +94,7 @@ pub enum Problem {
     },
     /// A range that was trimmed does not read as zeros.
     NotZero {
-        /// The first byte that is not zero.
+        /// Position of the first nonzero byte.
         at: usize,
         /// That byte.
         found: u8,
@@ -105,7 +105,7 @@ pub enum Problem {
         at: usize,
         /// The byte.
         found: u8,
-        /// That of the pattern.
+        /// Expected value from the pattern.
         wanted: u8,
     },
 }
@@ -122,7 +122,7 @@ pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first
     check_with(rule, data, reading, stops_at_first, &sums.unwrap_or_default())
 }
 
-/// The same with precomputed checksums.
+/// Checks a read with precomputed checksums.
 pub fn check_with(
     rule: &Rule,
     data: &mut [u8],

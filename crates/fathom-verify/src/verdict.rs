@@ -22,7 +22,7 @@ pub enum Verdict {
     Stale {
         /// Sequence number of the write found.
         found_number: u64,
-        /// Another run wrote it.
+        /// True if another run wrote it.
         #[serde(default)]
         of_another_run: bool,
     },
@@ -32,12 +32,12 @@ pub enum Verdict {
         new_sectors: u32,
         /// All sectors of the block.
         sectors: u32,
-        /// Content of the others.
+        /// Content of the remaining sectors.
         rest: TornRest,
     },
-    /// A block of another offset in the same file.
+    /// A block from another offset in the same file.
     Misdirected {
-        /// Where it belongs.
+        /// Its intended offset.
         belongs_at: u64,
         /// Its sequence number.
         found_number: u64,
@@ -289,7 +289,7 @@ fn other_method(rule: &Rule, header: &Header) -> Option<Verdict> {
     (found != rule.method).then_some(Verdict::OtherMethod { found, wanted: rule.method })
 }
 
-/// A header of another size that is not from an earlier write of this job.
+/// A header of another size that does not come from an earlier write of this job.
 fn other_length(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
     let (found, wanted) = (u64::from(header.length), suspect.bytes.len() as u64);
     let expected = suspect.expected.map_or(u64::MAX, |(write, _)| write.number);

@@ -15,7 +15,7 @@ pub struct Write {
     pub time: (u32, u32),
 }
 
-/// A time in ns as seconds and nanoseconds.
+/// Splits a time in ns into seconds and nanoseconds.
 pub fn split_time(time_ns: u64) -> (u32, u32) {
     const SECOND: u64 = 1_000_000_000;
     let seconds = u32::try_from(time_ns / SECOND);

@@ -1,5 +1,5 @@
-//! Faults of every kind, made at random places of random blocks: each is found and called by its name, and data that is as
-//! it was written never raises an alarm.
+//! Injects faults of every kind at random positions of random blocks: each is detected and classified
+//! correctly, and unmodified data never raises an alarm.
 
 use fathom_verify::check::{Mismatch, Problem, Reading, check};
 use fathom_verify::content::Pattern;
@@ -48,7 +48,7 @@ fn rules(methods: Vec<Method>) -> impl Strategy<Value = (Rule, usize)> {
     )
 }
 
-/// Rules of methods that see every flipped bit, with random content.
+/// Rules of methods that detect every flipped bit, with random content.
 fn strong_rules() -> impl Strategy<Value = (Rule, usize)> {
     rules(strong_methods()).prop_map(|(rule, length)| (Rule { pattern: None, ..rule }, length))
 }
@@ -79,7 +79,7 @@ fn found(rule: &Rule, block: &mut [u8], write: &Write) -> Vec<Mismatch> {
     mismatches
 }
 
-/// The verdict on the only mismatch, or on the first.
+/// The verdict on the only or first mismatch.
 fn verdict(rule: &Rule, block: &mut [u8], write: &Write, history: &dyn History) -> Verdict {
     let mismatches = found(rule, block, write);
     let first = mismatches.first().expect("the fault is found");
@@ -113,7 +113,7 @@ proptest! {
     fn clean_data_raises_no_alarm((rule, length) in rules(Method::ALL.to_vec()), write in writes()) {
         let mut block = stamped(&rule, length, &write);
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
-        // Without knowledge of its write, the block is checked against its own header alone.
+        // If the write is unknown, the block is checked only against its header.
         let reading = Reading::new(write.offset, None, length);
         prop_assert_eq!(check(&rule, &mut block, &reading, false), vec![]);
     }
@@ -129,7 +129,8 @@ proptest! {
         let rule = Rule { interval: Some(512), ..rule };
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
         block[length + place.index(end)] ^= 1;
-        // A flip may leave nothing but zeros in an end of a byte or two, and zeros were never written as far as can be determined.
+        // A flip may leave only zeros at an end of one or two bytes, and zeros count as never written as far as
+        // can be determined.
         prop_assume!(block[length..].iter().any(|&byte| byte != 0));
         prop_assert_eq!(found(&rule, &mut block, &write).len(), 1);
         let verdict = verdict(&rule, &mut block, &write, &NoHistory);
@@ -144,11 +145,11 @@ proptest! {
     ) {
         let mut block = stamped(&rule, length, &write);
         let interval = rule.interval_of(length);
-        // Several flips stay out of the header: its checksum can tell only one.
+        // Several flips are kept out of the header: its checksum can locate only one.
         let first = if places.len() == 1 { 0 } else { 400 * 8 };
         let bits: Vec<usize> = places.into_iter().map(|place| first + place % (interval * 8 - first)).collect();
         let sum_of_header_place = |bit: usize| {
-            // Two bytes of the current header mean nothing, and so do the places that no checksum fills.
+            // Two bytes of the current header are unused, and so are the bytes that no checksum fills.
             let at = bit / 8;
             let room = rule.header_room(rule.format);
             let used = rule.format.length() + match rule.method {
@@ -264,7 +265,7 @@ proptest! {
     ) {
         let mut block = stamped(&rule, length, &write);
         let at = place.index(length);
-        // Two bytes of a header have no meaning.
+        // Two bytes of a header are unused.
         let in_interval = at % rule.interval_of(length);
         let header = rule.header_offset as usize;
         prop_assume!(!rule.method.has_header() || !(header + 42..header + 44).contains(&in_interval) || rule.format == HeaderFormat::First);
@@ -312,7 +313,7 @@ fn rule(method: Method) -> Rule {
 
 const SOME: Write = Write { seed: 77, offset: 8192, number: 3, thread: 1, time: (5, 6) };
 
-/// What is found in a block of unknown origin.
+/// The findings in a block of unknown origin.
 fn by_itself(rule: &Rule, block: &mut [u8]) -> Option<Verdict> {
     let reading = Reading::new(SOME.offset, None, block.len());
     let mismatches = check(rule, block, &reading, false);
@@ -320,7 +321,7 @@ fn by_itself(rule: &Rule, block: &mut [u8]) -> Option<Verdict> {
     (!mismatches.is_empty()).then(|| classify(rule, &suspect, &NoHistory))
 }
 
-/// Blocks of earlier versions of fathom hold a digest and zeros in the place of the checksum.
+/// Blocks of earlier versions of fathom contain a digest and zeros in place of the checksum.
 #[test]
 fn mere_digests_are_right_too() {
     for (method, digest) in [(Method::Sha256, 32), (Method::Sha512, 64)] {
@@ -338,7 +339,7 @@ fn mere_digests_are_right_too() {
     }
 }
 
-/// The seed of a broken header does not judge the data.
+/// The seed of a broken header is not used to judge the data.
 #[test]
 fn a_broken_header_judges_no_data() {
     let rule = rule(Method::Crc32c);
@@ -361,7 +362,7 @@ fn a_broken_header_judges_no_data() {
     assert_eq!(by_itself(&rule, &mut block), damaged(1000, 1099, 100));
 }
 
-/// Content of an end that is too short for a header may look like the first layout's header, which is shorter.
+/// The end of a write that is too short for a header may resemble a header of the shorter first layout.
 #[test]
 fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
     for (method, end) in [(Method::Xxhash, 44), (Method::Crc32c, 47), (Method::Md5, 58)] {
@@ -380,7 +381,7 @@ fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
     }
 }
 
-/// A block of known or unknown origin, and with every way to divide it and to place its header.
+/// A block of known or unknown origin, with every division into intervals and every header position.
 fn layouts() -> Vec<Rule> {
     let mut rules = Vec::new();
     for method in Method::ALL.iter().copied().filter(|method| *method != Method::Null) {
@@ -396,7 +397,7 @@ fn layouts() -> Vec<Rule> {
     rules
 }
 
-/// `meta` covers its header alone; every other kind covers every byte of a block, its own fields included.
+/// `meta` covers only its header; every other kind covers every byte of a block, including its own fields.
 #[test]
 fn every_byte_of_every_layout_is_covered() {
     for rule in layouts() {
@@ -414,7 +415,8 @@ fn every_byte_of_every_layout_is_covered() {
                 block[at] ^= bit;
                 let known = found(&rule, &mut block, &SOME);
                 assert!(!known.is_empty(), "{rule:?}, {length} bytes: byte {at} of a known write");
-                // What fio 3.33 stores for SHA-2 says little of the data. The seed does, but not without knowing where the write began.
+                // The SHA-2 field of fio 3.33 depends little on the data. The seed does, but only if the start
+                // of the write is known.
                 let is_sha2 = matches!(rule.method, Method::Sha256 | Method::Sha512);
                 let is_weak = is_sha2 && rule.format == HeaderFormat::First && rule.interval.is_some();
                 let unknown = check(&rule, &mut block, &Reading::new(SOME.offset, None, length), false);
@@ -429,7 +431,7 @@ fn every_byte_of_every_layout_is_covered() {
     }
 }
 
-/// A write that is lost leaves the block of an earlier run, which is the same but for its time.
+/// A lost write leaves the block of an earlier run, which differs only in its time.
 #[test]
 fn the_time_of_a_write_tells_runs_apart() {
     let ns = |(seconds, rest): (u32, u32)| u64::from(seconds) * 1_000_000_000 + u64::from(rest);
@@ -454,7 +456,7 @@ fn the_time_of_a_write_tells_runs_apart() {
     }
 }
 
-/// What another seed gives is refused where the seed is known, though the write is not.
+/// Content from another seed is rejected if the seed is known, even if the write is not.
 #[test]
 fn a_seed_that_is_known_is_checked() {
     let rule = Rule { checks_seed: true, ..rule(Method::Crc32c) };

@@ -1,6 +1,6 @@
-//! Ledgers against a model of a disk: a cache that writes arrive in at any moment and leave in any order, syncs, synchronous
-//! writes, and a power cut anywhere. An honest disk never raises an alarm, whatever of the ledger is left; a lying one that
-//! lost what it promised always does.
+//! Ledgers against a model of a disk: a cache that writes enter at any time and leave in any order, syncs,
+//! synchronous writes, and a power cut at any point. An honest disk never raises an alarm, whatever part of the
+//! ledger remains; a lying disk that lost promised data always does.
 
 use fathom_verify::content::Pattern;
 use fathom_verify::header::HeaderFormat;
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 const SECTOR: usize = 512;
 const BLOCK: usize = 2048;
 const BLOCKS: usize = 6;
-/// What the file holds before the job.
+/// Content of the file before the job.
 const BEFORE: u8 = 0x77;
-/// What a failed write leaves.
+/// Content left by a failed write.
 const GARBAGE: u8 = 0x33;
 
-/// One thing that happens; numbers choose among what is possible then.
+/// One event; the numbers select among the events possible at that point.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Issue { writer: usize, block: usize, blocks: usize, discards: bool },
@@ -59,7 +59,7 @@ fn rules() -> impl Strategy<Value = Rule> {
             method,
             format,
             interval: Some(if halves { 1024 } else { BLOCK as u32 }),
-            // Next to itself, and inside its interval.
+            // Next to the header itself, and inside its interval.
             header_offset: if header_offset >= 176 { header_offset } else { 0 },
             pattern: None,
             pattern_interval: 0,
@@ -68,7 +68,7 @@ fn rules() -> impl Strategy<Value = Rule> {
         })
 }
 
-/// A write as the disk knows it.
+/// A write from the point of view of the disk.
 #[derive(Clone, Debug)]
 struct Version {
     writer: usize,
@@ -77,7 +77,7 @@ struct Version {
     bytes: Vec<u8>,
     issued: u64,
     ended: Option<u64>,
-    /// When it came to the cache; later versions of a sector lie over earlier ones.
+    /// Time of its arrival in the cache; later versions of a sector supersede earlier ones.
     arrived: Option<u64>,
     discards: bool,
     is_garbage: bool,
@@ -158,7 +158,7 @@ impl Model {
         let range = block * BLOCK..((block + blocks).min(BLOCKS)) * BLOCK;
         let id = self.next_id;
         self.next_id += 1;
-        // Odd, as the seeds of buffers are not zero.
+        // Odd, because seeds of buffers are never zero.
         let seed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut bytes = vec![0; range.len()];
         if !discards {
@@ -220,17 +220,18 @@ impl Model {
         }
     }
 
-    /// The disk after a power cut now; `choices` picks among the versions that each sector may hold.
+    /// The disk after a power cut at this point; `choices` selects among the versions that each sector may hold.
     fn after_power_cut(&self, choices: &[usize]) -> Vec<u8> {
         self.disk(choices, |version| version.durable)
     }
 
-    /// What is read when the writers were killed now.
+    /// The data read if the writers were killed at this point.
     fn after_kill(&self, choices: &[usize]) -> Vec<u8> {
         self.disk(choices, |version| version.ended.is_some() && !version.is_garbage)
     }
 
-    /// Two disks word by word, one up to a word of each sector and the other from there on: copies in memory were under way.
+    /// Merges two disks: each sector comes from one disk up to some word and from the other after it, because
+    /// copies in memory were in progress.
     fn torn([first, second]: [Vec<u8>; 2], choices: &[usize]) -> Vec<u8> {
         let mut torn = first;
         for (index, (sector, other)) in torn.chunks_mut(SECTOR).zip(second.chunks(SECTOR)).enumerate() {
@@ -264,7 +265,7 @@ impl Model {
         disk
     }
 
-    /// Puts something into a sector that a durable write has superseded; false where there is no such sector.
+    /// Puts data into a sector that a durable write has superseded; returns false if there is no such sector.
     fn lose_something(&self, disk: &mut [u8], choice: usize) -> bool {
         let mut lies: BTreeMap<usize, Vec<Vec<u8>>> = BTreeMap::new();
         for index in 0..BLOCKS * BLOCK / SECTOR {
@@ -298,7 +299,8 @@ fn judged(ledgers: &[Vec<u8>; 2], disk: &[u8], after: After, until: Option<u64>)
     .expect("an outcome")
 }
 
-/// Runs all steps; the crash comes after the first `crash` of them. The model at the crash, and the ledgers of the whole run.
+/// Runs all steps; the crash follows the first `crash` of them. Returns the model at the crash and the ledgers
+/// of the whole run.
 fn run(rule: &Rule, durable_at_once: bool, steps: &[Step], crash: usize) -> (Model, [Vec<u8>; 2]) {
     let mut model = Model::new(rule, durable_at_once);
     steps[..crash].iter().for_each(|step| model.take(*step));
@@ -337,7 +339,8 @@ proptest! {
         }
     }
 
-    /// What failed or was trimmed is left out: where its record is lost, it is unknown that anything may be there.
+    /// Failed writes and trims are omitted: if their record is lost, the ledger does not show that any content
+    /// is allowed.
     #[test]
     fn an_honest_disk_keeps_its_promises_when_the_ledger_lost_its_end(
         rule in rules(),
@@ -387,7 +390,7 @@ proptest! {
     }
 }
 
-/// A ledger whose checksums are right, and whose rule or places are not.
+/// A ledger with correct checksums but an invalid rule or offset.
 #[test]
 fn ledgers_that_no_job_could_write_are_refused() {
     let whole = Model::new(&plain_rule(), false).ledgers[0].clone();
@@ -460,7 +463,7 @@ fn a_broken_promise_names_the_write_the_sync_and_what_is_there() {
     assert_eq!((&broken[0]["promised"]["number"], &broken[0]["promised"]["by"]), (&1.into(), &"sync".into()));
     assert_eq!((&broken[0]["promised"]["id"], &broken[0]["promised"]["kind"]), (&2.into(), &"sync".into()));
     assert_eq!(broken[0]["found"]["number"], 0);
-    // The process alone was killed: nothing is lost that was acknowledged, and that is the second write too.
+    // Only the process was killed: no acknowledged data is lost, including the second write.
     assert_eq!(judged(&model.ledgers, &disk, After::Kill, None).broken_count, 1);
 
     disk[BLOCK..2 * BLOCK].fill(0);
@@ -470,7 +473,7 @@ fn a_broken_promise_names_the_write_the_sync_and_what_is_there() {
     assert_eq!(outcome.broken[0].class, "short");
 }
 
-/// Where the ledger lost its end, damage of what is promised is not taken for newer data either.
+/// Even if the ledger lost its end, damage to promised data is not mistaken for newer data.
 #[test]
 fn every_flipped_bit_of_a_promised_block_is_found() {
     let model = three_writes();
@@ -501,7 +504,7 @@ fn ledgers_of_different_boots_are_not_mixed() {
     );
 }
 
-/// One large write after another over one place, acknowledged; the last record of the ledger is cut off.
+/// Large acknowledged writes, one after another at the same place; the last record of the ledger is truncated.
 fn large_writes(length: usize, interval: u32, count: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
     let rule = Rule { interval: (interval > 0).then_some(interval), ..plain_rule() };
     let mut ledger = Vec::new();
@@ -539,7 +542,7 @@ fn large_writes(length: usize, interval: u32, count: u64) -> (Vec<u8>, Vec<Vec<u
     (ledger, contents)
 }
 
-/// The work grows with what is damaged and not with its square: blocks of 8 MiB, some bytes in every sector wrong, or all.
+/// The cost is linear in the damage, not quadratic: blocks of 8 MiB with some or all bytes of every sector wrong.
 #[test]
 fn damage_of_large_blocks_is_found_with_linear_work() {
     const LENGTH: usize = 8 << 20;

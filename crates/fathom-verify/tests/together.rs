@@ -1,4 +1,4 @@
-//! Multi-buffer checksums neither change what is written nor what a check finds.
+//! Multi-buffer checksums change neither the written data nor the findings of a check.
 
 use fathom_verify::check::{Reading, check, check_with};
 use fathom_verify::draft::Drafts;

@@ -1,5 +1,5 @@
-//! Detects a launcher of another MPI. Such a launcher starts the ranks, but each of them runs as if it were the only one:
-//! every rank would run, and report, its own job.
+//! Detects a launcher of another MPI. Such a launcher starts the ranks, but each of them believes that it is
+//! the only one: every rank would run and report a separate job.
 
 /// Why MPI cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,10 +20,10 @@ pub enum Refusal {
 }
 
 /// Variables in which launchers pass the number of ranks: Open MPI's, MPICH's (and Slurm's for pmi2), and
-/// Slurm's for all others. An mpirun within Slurm inherits Slurm's, which is why it comes last.
+/// Slurm's for all others. An mpirun within Slurm inherits Slurm's variable, which therefore comes last.
 const VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// Refuses a rank that is wrongly alone.
+/// Rejects a rank that is alone by mistake.
 pub(super) fn check(size: usize, variable: impl Fn(&str) -> Option<String>) -> Result<(), Refusal> {
     let said = VARIABLES.iter().find_map(|name| Some((*name, variable(name)?.parse().ok()?)));
     match said {

@@ -1,10 +1,10 @@
-//! The ranks of this MPI job, and the few things that they do together.
+//! The ranks of this MPI job, and their collective operations.
 //!
-//! No call waits inside MPI. Its libraries wait at full speed, on Open MPI and MPICH alike, and would take a processor away from
-//! the I/O that is to be measured. So everything here starts an operation, looks whether it is done, and sleeps in between. Many
-//! ranks on one machine gain as well.
+//! No call waits inside MPI. Both Open MPI and MPICH busy-wait and would take a processor away from the I/O to
+//! be measured. Therefore everything here starts an operation, polls for its completion, and sleeps in between.
+//! This also helps many ranks on one machine.
 //!
-//! If a rank dies, the others are ended by what started them (`mpirun`, `srun`): there is nothing to handle here.
+//! If a rank dies, its launcher (`mpirun`, `srun`) ends the others: there is nothing to handle here.
 
 mod launch;
 mod tree;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use launch::Refusal;
 
-/// Tag of collective operations: the order of messages is determined on both ends.
+/// Tag of collective operations: both ends know the order of messages.
 const TAG: mpi::Tag = 1;
 
 /// Size of one MPI message, whose length is a C integer.
@@ -26,11 +26,11 @@ const LONGEST_MESSAGE: usize = 16 << 20;
 /// Polls before the first sleep. Many operations complete within microseconds.
 const LOOKS_AT_FIRST: u32 = 50;
 
-/// Sleeps between two polls, which double up to the longest one.
+/// Pauses between two polls, which double up to the maximum.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(2);
 
-/// When the time of a message is measured, polling continues this long before the first sleep.
+/// When the latency of a message is measured, time of polling before the first sleep.
 const CLOSE_LOOKS: Duration = Duration::from_millis(1);
 
 /// The exit code of a job if a rank panics, the same as that of a Rust program.
@@ -73,7 +73,7 @@ impl Ranks {
         count(self.world.rank())
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         count(self.world.size())
     }
@@ -89,14 +89,14 @@ impl Ranks {
         }
     }
 
-    /// Returns when all ranks have called it, within milliseconds of the last one.
+    /// Returns when all ranks have called it, within milliseconds of the last call.
     pub fn barrier(&self) {
         settle(self.world.immediate_barrier());
     }
 
-    /// Reduces the bytes of all ranks to one value on rank 0. `merge` gets neighbours, the lower rank first,
-    /// in unspecified grouping. If it cannot merge, its result must say so to its ancestors, which wait for
-    /// it.
+    /// Reduces the bytes of all ranks to one value on rank 0. `merge` receives neighbours, the lower rank
+    /// first, in unspecified grouping. If it cannot merge, its result must report this to its ancestors, which
+    /// wait for it.
     pub fn reduce(
         &self,
         own: Vec<u8>,
@@ -105,7 +105,7 @@ impl Ranks {
         self.fold(own, |merged, bytes| *merged = merge(std::mem::take(merged), bytes), Vec::clone)
     }
 
-    /// The same with values: `add` adds the bytes of a neighbour's subtree, which `write` produced there.
+    /// Reduces values in the same way: `add` adds the bytes of a neighbour's subtree, which `write` produced there.
     pub fn fold<T>(
         &self,
         mut own: T,
@@ -152,7 +152,7 @@ impl Ranks {
         self.hear_within(from, about, Duration::ZERO)
     }
 
-    /// Like `hear`, but polls longer before it sleeps, for low latency when the sender is known to be active.
+    /// Like `hear`, but polls longer before it sleeps, for low latency while the sender is known to be active.
     pub fn hear_closely(&self, from: usize, about: About) -> Note {
         self.hear_within(from, about, CLOSE_LOOKS)
     }
@@ -192,7 +192,7 @@ impl Ranks {
         mpi::request::scope(|scope| {
             settle(from.immediate_receive_into_with_tag(scope, &mut length[..], TAG));
         });
-        // Only this program sends here, and the sender had the data in memory as well.
+        // Only this program sends here, and the data also fitted in the sender's memory.
         let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
         for part in bytes.chunks_mut(LONGEST_MESSAGE) {
             mpi::request::scope(|scope| settle(from.immediate_receive_into_with_tag(scope, part, TAG)));
@@ -215,7 +215,7 @@ fn settle<'a, D: ?Sized, S: Scope<'a>>(request: Request<'a, D, S>) {
     settle_closely(request, Duration::ZERO);
 }
 
-/// The same, busy-waiting for this long, but yielding to other processes.
+/// Waits for completion, busy-waiting for this long but yielding to other processes.
 fn settle_closely<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, closely: Duration) {
     let begin = Instant::now();
     let mut looks = 0;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// The command that starts ranks. A machine with two processors may run thirteen of them, also as root.
+/// The command that starts ranks. A machine with two processors may run thirteen of them, even as root.
 pub(crate) fn launcher() -> Option<Vec<String>> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     if let Ok(named) = std::env::var("FATHOM_MPIRUN") {

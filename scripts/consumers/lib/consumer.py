@@ -1,4 +1,4 @@
-"""What consumers in Python share: running fio, and printing conclusions that two runs can have in common."""
+"""Shared code of Python consumers: running fio, and printing conclusions that are comparable between two runs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import subprocess
 import sys
 from typing import Any, NoReturn
 
-# A consumer that is ended takes away what it has made.
+# A consumer that is terminated removes the files that it created.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def fio(words: str, *more: str) -> str:
-    """What `fio` prints to standard output; it has to end well."""
+    """The standard output of `fio`, which must succeed."""
     return subprocess.run(["fio", *words.split(), *more], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def say(name: str, value: object) -> None:
-    """A conclusion that has to be equal, whatever made it: a count, a name, a verdict."""
+    """A conclusion that must be equal for both programs: a count, a name, a verdict."""
     print(f"{name} = {value}", flush=True)
 
 
 def kind(value: object) -> str:
-    """What can be said of a measured value: its type, and whether there was anything to measure."""
+    """The comparable properties of a measured value: its type, and whether it is zero."""
     if isinstance(value, bool) or value is None or isinstance(value, (str, list, dict)):
         return type(value).__name__
     sign = "zero" if not value else "positive" if value > 0 else "negative"  # type: ignore[operator]
@@ -32,11 +32,11 @@ def kind(value: object) -> str:
 
 
 def figure(name: str, value: object) -> None:
-    """A conclusion about something measured."""
+    """A conclusion about a measured value."""
     say(name, kind(value))
 
 
-# What the newest fio prints in another way than the one that is compared with.
+# Output that differs between the newest fio and the one used for comparison.
 RELEASES = {
     "; 0 zone resets": "",
     "fsync/fdatasync/sync_file_range:": "fsync/fdatasync/sync_file_range/syncfs:",
@@ -45,7 +45,7 @@ RELEASES = {
 
 
 def figures(text: str) -> str:
-    """A text with its measured figures replaced: `N` for a number above zero, `0` for zero, without prefixes of units; one blank for several."""
+    """A text with its measured figures replaced: `N` for a number above zero, `0` for zero, without unit prefixes; several spaces become one."""
     for old, new in RELEASES.items():
         text = text.replace(old, new)
     number = r"\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?(?:[kKMGT](?![A-Za-z])| ?[kKMGT]i?(?=B)| (?=B\b))?"
@@ -54,7 +54,7 @@ def figures(text: str) -> str:
 
 
 def tree(value: Any, path: str = "") -> list[str]:
-    """Every key of a document and the kind of its value."""
+    """Every key of a document with the type of its value."""
     if isinstance(value, dict):
         return [line for key, each in value.items() for line in tree(each, f"{path}/{key}")]
     if isinstance(value, list):
@@ -63,11 +63,11 @@ def tree(value: Any, path: str = "") -> list[str]:
 
 
 def document(text: str) -> Any:
-    """JSON that fio printed, and nothing else."""
+    """Parses fio's output, which must be nothing but JSON."""
     return json.loads(text)
 
 
 def skip(reason: str) -> NoReturn:
-    """Ends a consumer that this machine cannot run."""
+    """Ends a consumer that cannot run on this machine."""
     print(reason, file=sys.stderr)
     sys.exit(77)

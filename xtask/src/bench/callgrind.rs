@@ -13,7 +13,7 @@ const BLOCK: u64 = 4096;
 struct Run {
     /// Instructions of all its processes and threads.
     instructions: u64,
-    /// I/Os that it reports.
+    /// Number of I/Os that it reports.
     ios: f64,
 }
 

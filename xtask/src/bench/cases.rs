@@ -87,7 +87,7 @@ fn device_case(engine: &str, kind: DeviceKind, depth: u32) -> Case {
     let job = format!(
         "--name=bench --ioengine={engine} --rw=randread --bs=4k --direct=1 --iodepth={depth} --time_based --runtime=2"
     );
-    // Where kernel threads do the I/O, the tester cannot make it faster.
+    // If kernel threads do the I/O, the tester cannot make it faster.
     let times = if engine == "io_uring" && kind == DeviceKind::Loop && depth == 32 { 1.3 } else { 1.0 };
     Case {
         name: format!("{engine} on {}, 4k randread, direct, depth {depth}", kind.name()),

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 /// Bytes of the device.
 const SIZE: u64 = 256 << 20;
 
-/// Which kind of device.
+/// Kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceKind {
     /// A compressed memory disk (zram). It completes each I/O within the submission call, in the submitter's

@@ -48,7 +48,7 @@ fn parents() -> HashMap<u32, u32> {
     .collect()
 }
 
-/// The parent in a line of /proc/PID/stat. The name before it is in parentheses and may hold anything.
+/// The parent in a line of /proc/PID/stat. The name before it is in parentheses and may contain anything.
 fn parent_in(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

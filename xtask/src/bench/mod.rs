@@ -166,7 +166,8 @@ fn is_wanted(case: &Case, options: &Options) -> bool {
     options.only.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
 }
 
-/// The block devices, or why there are none. Each is created for the first case that uses it and kept until the end.
+/// The block devices, or the reason why there are none. Each is created for the first case that uses it and
+/// kept until the end.
 #[derive(Default)]
 struct Devices {
     zram: OnceCell<Result<MemoryDevice, String>>,

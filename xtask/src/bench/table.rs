@@ -38,13 +38,13 @@ impl Unit {
 /// Goal for fathom. Ratios are fathom's figure divided by fio's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
-    /// At least this multiple of fio's.
+    /// At least this multiple of fio's figure.
     RatioAtLeast(f64),
-    /// Less than this multiple of fio's.
+    /// Less than this multiple of fio's figure.
     RatioBelow(f64),
-    /// Less than this, whatever fio has.
+    /// Less than this, regardless of fio's figure.
     Below(f64),
-    /// At least this, whatever fio has.
+    /// At least this, regardless of fio's figure.
     AtLeast(f64),
 }
 

@@ -1,17 +1,17 @@
-//! Loop devices, whose page cache stays because the soak holds them open.
+//! Loop devices whose page cache is kept because the soak holds them open.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An attached device; detached when it is dropped.
+/// An attached device; detached on drop.
 pub(crate) struct LoopDevice {
     path: PathBuf,
     _held: File,
 }
 
 impl LoopDevice {
-    /// A device on a file; `None` where this machine, or this user, has none.
+    /// A device on a file; `None` if this machine or user has none.
     pub(crate) fn on(file: &Path) -> Option<LoopDevice> {
         let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
         let path =
@@ -38,6 +38,6 @@ impl Drop for LoopDevice {
 }
 
 fn detach(device: &Path) {
-    // One that is still in use goes with its last user.
+    // A device still in use is detached with its last user.
     let _ = Command::new("losetup").arg("--detach").arg(device).status();
 }

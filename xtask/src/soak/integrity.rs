@@ -1,4 +1,4 @@
-//! Verify jobs over files that are damaged or not.
+//! Verify jobs on intact and on damaged files.
 
 use super::devices::LoopDevice;
 use super::program::{Finished, Program};
@@ -6,13 +6,13 @@ use super::{Round, jobs};
 use crate::chance::Chance;
 use std::path::{Path, PathBuf};
 
-/// What the files hold before the job, to see where it wrote.
+/// Content of the files before the job, to determine where it wrote.
 const BEFORE: u8 = 0xee;
 const SECTOR: usize = 512;
-/// Bytes of a device: more than any job's.
+/// Size of a device: more than any job needs.
 const DEVICE_SIZE: usize = 512 << 10;
 
-/// One job: written, checked, damaged, checked again.
+/// One job: written, checked, damaged, and checked again.
 pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) -> Result<Round, String> {
     let (layout, order) = (jobs::layout(chance), jobs::order(chance));
     let device = device(chance, &order, directory)?;
@@ -58,7 +58,7 @@ pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) ->
     }))
 }
 
-/// In some rounds of jobs with one file: a loop device in its place, which may be written to through the page cache.
+/// In some rounds with one file, it is replaced by a loop device that is written to through the page cache.
 fn device(chance: &mut Chance, order: &str, directory: &Path) -> Result<Option<LoopDevice>, String> {
     if chance.below(3) > 0 || jobs::names(order).is_empty() {
         return Ok(None);
@@ -72,15 +72,14 @@ fn device(chance: &mut Chance, order: &str, directory: &Path) -> Result<Option<L
     Ok(device)
 }
 
-/// Whether a byte is one that a check knows: written, not perhaps taken back, and no part of a header, some of whose bytes mean
-/// nothing.
+/// True if a check covers a byte: written, not possibly reverted, and not part of a header, which has unused bytes.
 fn is_known(layout: &str, order: &str, before: &[u8], at: usize) -> bool {
     let sector = &before[at / SECTOR * SECTOR..(at / SECTOR * SECTOR + SECTOR).min(before.len())];
     let is_written = sector.iter().any(|&byte| byte != BEFORE) && sector.iter().any(|&byte| byte != 0);
     is_written && !order.contains("trim") && !layout.contains("crc16") && at % SECTOR >= 400
 }
 
-/// Damages data in one of several ways; says how.
+/// Damages data in one of several ways; returns a description.
 fn damage(data: &mut [u8], chance: &mut Chance) -> &'static str {
     let sectors = (data.len() / SECTOR).max(1) as u64;
     let sector = chance.below(sectors) as usize * SECTOR;

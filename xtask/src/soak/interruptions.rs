@@ -1,4 +1,4 @@
-//! Runs that end before their time: by a signal to the run, by the death of a worker, by the death of all.
+//! Runs that end early: by a signal to the run, by the death of a worker, or by the death of all.
 
 use super::Round;
 use super::program::Program;
@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// One run with a ledger, interrupted somewhere; what was acknowledged is still there.
+/// One run with a ledger, interrupted at some point; acknowledged data must still be there.
 pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) -> Result<Round, String> {
-    // A ledger must not lie on the storage that is tested.
+    // A ledger must not be on the storage under test.
     let Ok(ledgers) = tempfile::tempdir_in("/dev/shm") else {
         return Ok(Round::Skipped("no file system in memory for ledgers"));
     };
@@ -67,7 +67,7 @@ pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) ->
     if !ledger.exists() {
         return Ok(Round::Good("over before it began"));
     }
-    // The workers of a killed run are gone in a moment; what they had under way may still arrive.
+    // The workers of a killed run disappear after a moment; their last writes may still arrive.
     std::thread::sleep(Duration::from_millis(if way == 2 { 300 } else { 0 }));
     let check = format!("ledger check --after=kill {}", ledger.display());
     let checked = program.run(directory, &check)?;
@@ -88,7 +88,7 @@ fn send(signal: &str, pid: &str) -> Result<(), String> {
         .map_err(|error| format!("  kill: {error}"))
 }
 
-/// One of the processes that the run has started.
+/// One of the processes started by the run.
 fn worker_of(pid: &str, chance: &mut Chance) -> Option<String> {
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     let children: Vec<&str> = list.split_whitespace().collect();

@@ -2,7 +2,7 @@
 
 use crate::chance::Chance;
 
-/// How blocks are made, and by which engine.
+/// The format of blocks, and the engine that writes them.
 pub(crate) fn layout(chance: &mut Chance) -> String {
     let kind = chance.one(&[
         "md5", "crc64", "crc32c", "xxhash", "sha1", "sha256", "sha512", "sha3-256", "crc32", "crc16",
@@ -35,7 +35,7 @@ pub(crate) fn layout(chance: &mut Chance) -> String {
     format!("--verify={kind} --ioengine={engine} {sizes} {interval} {offset} {threads} {format}")
 }
 
-/// In which order things happen; nothing here depends on time, so that a second run can go through it again.
+/// The order of operations; nothing here depends on time, so that a second run can repeat it.
 pub(crate) fn order(chance: &mut Chance) -> String {
     let mode = chance.one(&[
         "write",
@@ -85,7 +85,7 @@ pub(crate) fn order(chance: &mut Chance) -> String {
     format!("--rw={mode} {}", words.join(" "))
 }
 
-/// Names of the files where the order names none.
+/// File names for orders that do not name any.
 pub(crate) fn names(order: &str) -> &'static str {
     if order.contains("--filename") || order.contains("--nrfiles") { "" } else { "--filename=data" }
 }

@@ -1,14 +1,14 @@
-//! Runs that get too little of something end soon, and say why; or they get along.
+//! Runs with too little of a resource end soon with a message, or they succeed.
 
 use super::Round;
 use super::program::Program;
 use crate::chance::Chance;
 use std::path::Path;
 
-/// One run under a limit of its processes.
+/// One run with a resource limit on its processes.
 pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) -> Result<Round, String> {
     let (what, limit) = match chance.below(5) {
-        // With less than 26.5 MB, the system ends the program while it loads it, before it can say why.
+        // With less than 26.5 MB, the system ends the program while loading it, before it can report anything.
         0 => ("memory", format!("ulimit -v {}", 30_000 + chance.below(400_000))),
         1 => ("open files", format!("ulimit -n {}", 4 + chance.below(60))),
         2 => ("locked memory", format!("ulimit -l {}", chance.below(256))),
@@ -67,15 +67,15 @@ fn try_job(program: &Program, chance: &mut Chance, directory: &Path, limit: &str
     let has_reason = finished.stderr.lines().any(|line| line.len() > 20);
     match finished.status.code() {
         Some(0) => Ok(()),
-        // As many as jobs failed.
+        // As many as failed jobs.
         Some(1..=100) if has_reason => Ok(()),
-        // A limit so low that the program itself is not loaded.
+        // A limit so low that the program itself cannot be loaded.
         Some(127) => Ok(()),
         _ => Err(told()),
     }
 }
 
-/// A control group that limits the number of processes, removed when it is dropped.
+/// A control group that limits the number of processes; removed on drop.
 struct Group(std::path::PathBuf);
 
 impl Group {

@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 
 /// Outcome of a round.
 pub(crate) enum Round {
-    /// It passed; the word says what was tried.
+    /// The round passed; the word names the test.
     Good(&'static str),
-    /// It could not be tried on this machine.
+    /// The round could not be tested on this machine.
     Skipped(&'static str),
 }
 
 type Kind = (&'static str, u64, fn(&Program, &mut Chance, &Path) -> Result<Round, String>);
 
-/// What is tried, and how often among a hundred rounds.
+/// The kinds of rounds, and how many of a hundred rounds each gets.
 const KINDS: &[Kind] = &[
     ("integrity", 70, integrity::round),
     ("interruptions", 20, interruptions::round),
@@ -42,7 +42,7 @@ struct Settings {
     only: Option<String>,
 }
 
-/// Runs until the time is over. The error says how many rounds failed.
+/// Runs until the time has elapsed. The error gives the number of failed rounds.
 pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
     let settings = settings(options)?;
     let program =

@@ -1,4 +1,4 @@
-//! Runs fathom, with an end to its patience.
+//! Runs fathom with a time limit.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// No run of a round takes longer on a healthy machine, however loaded.
+/// No run of a round takes longer than this on a healthy machine, however loaded.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The program under test.
 pub(crate) struct Program(PathBuf);
 
-/// What a run printed, and how it ended.
+/// The output of a run, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) stdout: String,
@@ -25,7 +25,7 @@ impl Finished {
         self.status.success()
     }
 
-    /// All that a person needs to see what happened.
+    /// All the information a person needs to understand the run.
     pub(crate) fn told(&self, words: &str) -> String {
         let start = |text: &str| text.chars().take(4000).collect::<String>();
         format!(
@@ -37,7 +37,7 @@ impl Finished {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 pub(crate) struct Running {
     child: Child,
     pipes: [JoinHandle<String>; 2],
@@ -63,7 +63,7 @@ impl Program {
         Running::of(command, directory, words)
     }
 
-    /// The same below a shell that has set limits for it.
+    /// Starts it below a shell that has set limits for it.
     pub(crate) fn start_limited(
         &self,
         directory: &Path,
@@ -79,7 +79,7 @@ impl Program {
         Running::of(command, directory, &format!("{limit}; {words}"))
     }
 
-    /// Runs it to its end.
+    /// Runs it to completion.
     pub(crate) fn run(&self, directory: &Path, words: &str) -> Result<Finished, String> {
         self.start(directory, words)?.finish()
     }
@@ -98,7 +98,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits for the end; the error is that there is none.
+    /// Waits for the end; the error means that the run does not end.
     pub(crate) fn finish(mut self) -> Result<Finished, String> {
         let begun = Instant::now();
         let status = loop {
@@ -106,7 +106,7 @@ impl Running {
                 Ok(Some(status)) => break status,
                 Ok(None) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
                 Ok(None) => {
-                    // Its own children die with it.
+                    // The program's children die with it.
                     let _ = self.child.kill();
                     let _ = self.child.wait();
                     return Err(format!("  {}: still running after {} s", self.words, PATIENCE.as_secs()));
@@ -123,7 +123,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What came until then is worth having.
+            // The output up to then is worth reporting.
             let _ = pipe.read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()

@@ -1,24 +1,25 @@
 //! Files of a crate that import each other in a circle can only be read together.
 //!
-//! An import is a path from `crate::` or `super::` in code that is shipped, wherever it stands, to the file that has its module. What a
-//! module has from its own submodules is none, since they are its parts: `worker/mod.rs` may use `worker/arena.rs`, and that may use it.
+//! An import is a path from `crate::` or `super::` anywhere in shipped code to the file that contains the
+//! module. Paths to a module's own submodules do not count, since they are its parts: `worker/mod.rs` may use
+//! `worker/arena.rs`, and that may use it.
 
 use crate::tree::{File, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-/// Maximum number of files of a circle.
+/// Maximum number of files in a circle.
 const MOST_FILES: usize = 3;
-/// Maximum number of circles of the workspace.
+/// Maximum number of circles in the workspace.
 const MOST_CIRCLES: usize = 4;
 
-/// The modules that the name of a file stands for; none for the root of a crate.
+/// The modules that a file name denotes; none for the root of a crate.
 type Module = Vec<String>;
 
-/// The files of a crate, and what each imports.
+/// The files of a crate and their imports.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Circles with too many files, and all of them where there are too many.
+/// Circles with too many files, and all circles if there are too many.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     let circles = all(tree);
     let told = |circle: &(String, Vec<Module>)| {
@@ -30,7 +31,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
     circles.iter().filter(is_broken).map(told).collect()
 }
 
-/// The circles of all crates, each with the name of its crate.
+/// The circles of all crates, each with the crate's name.
 fn all(tree: &Tree) -> Vec<(String, Vec<Module>)> {
     let mut crates: BTreeMap<String, Vec<(Module, &File)>> = BTreeMap::new();
     for file in tree.files.iter().filter(|file| file.has_extension("rs")) {
@@ -49,7 +50,7 @@ fn all(tree: &Tree) -> Vec<(String, Vec<Module>)> {
     crates.into_iter().flat_map(of_crate).collect()
 }
 
-/// The crate of a file and its module there, unless the file holds tests.
+/// The crate and module of a file, unless the file contains tests.
 fn place_of(path: &Path) -> Option<(String, Module)> {
     let parts: Vec<&str> = path
         .components()
@@ -66,7 +67,7 @@ fn place_of(path: &Path) -> Option<(String, Module)> {
     (!module.iter().any(|part| part == "tests")).then(|| ((*package).to_owned(), module))
 }
 
-/// The files that one imports.
+/// The files imported by one file.
 fn imports_of(module: &Module, text: &str, known: &BTreeSet<Module>) -> BTreeSet<Module> {
     paths_in(&shipped(text))
         .iter()
@@ -75,7 +76,7 @@ fn imports_of(module: &Module, text: &str, known: &BTreeSet<Module>) -> BTreeSet
         .collect()
 }
 
-/// The code that is shipped: without comments, and without the tests at the end.
+/// The shipped code: without comments, and without the tests at the end.
 fn shipped(text: &str) -> String {
     let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let tests = code.windows(2).position(|lines| {
@@ -84,7 +85,7 @@ fn shipped(text: &str) -> String {
     code[..tests.unwrap_or(code.len())].join("\n")
 }
 
-/// All paths that begin with `crate` or `super`, those in braces one by one.
+/// All paths that begin with `crate` or `super`; those in braces are expanded.
 fn paths_in(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for (at, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
@@ -100,7 +101,7 @@ fn paths_in(code: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Reads one path, or a tree of them, and says what follows.
+/// Parses one path or a tree of paths, and returns the rest.
 fn read_path<'c>(code: &'c str, front: &mut Vec<String>, paths: &mut Vec<Vec<String>>) -> &'c str {
     let length = front.len();
     let mut rest = code.trim_start();
@@ -109,7 +110,7 @@ fn read_path<'c>(code: &'c str, front: &mut Vec<String>, paths: &mut Vec<Vec<Str
             rest = list;
             while !rest.trim_start().starts_with('}') && !rest.trim_start().is_empty() {
                 let after = read_path(rest, front, paths).trim_start();
-                // What is neither a name nor a comma (`*`, `as x`) is passed over.
+                // Everything except names and commas (`*`, `as x`) is skipped.
                 let end = after.find([',', '}']).unwrap_or(after.len());
                 rest = after[end..].strip_prefix(',').unwrap_or(&after[end..]);
             }
@@ -142,7 +143,8 @@ fn file_of(module: &Module, path: &[String], known: &BTreeSet<Module>) -> Option
     deepest.take_while(|file| known.contains(file)).last()
 }
 
-/// Groups of files of which each reaches each other: two files are in one if each imports the other, however far around.
+/// Groups of mutually reachable files: two files are in the same group if each imports the other, directly or
+/// indirectly.
 fn circles_of(imports: &Imports) -> Vec<Vec<Module>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         imports.keys().map(|module| (module, reached_from(module, imports))).collect();
@@ -157,7 +159,7 @@ fn circles_of(imports: &Imports) -> Vec<Vec<Module>> {
     circles
 }
 
-/// All files that one imports, and that those import.
+/// All direct and indirect imports of a file.
 fn reached_from<'i>(module: &Module, imports: &'i Imports) -> BTreeSet<&'i Module> {
     let mut reached = BTreeSet::new();
     let mut to_follow = vec![module];
@@ -201,7 +203,7 @@ mod tests {
         let found = circles(&[
             ("lib.rs", "mod a;\nmod b;\n"),
             ("a.rs", "use crate::b::Thing;\n"),
-            // Neither comments nor visibility nor tests import.
+            // Neither comments nor visibility nor tests count as imports.
             (
                 "b.rs",
                 "// crate::a::g\npub(in crate::a) fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::a::g;\n}\n",

@@ -1,13 +1,13 @@
-//! The subjects of the commits that are not published yet fit a line of `git log`.
+//! The subjects of unpublished commits must fit on a line of `git log`.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Characters of a subject.
+/// Maximum number of characters of a subject.
 const LONGEST: usize = 72;
 
-/// Long subjects among the commits that origin/main does not have, or among the last few where there is no such branch: a clone without
-/// a remote, or one of a single commit. Nothing to check where there is no git.
+/// Long subjects among the commits that origin/main does not contain, or among the last few if there is no such
+/// branch: a clone without a remote, or one of a single commit. Without git there is nothing to check.
 pub(crate) fn check(root: &Path) -> Vec<String> {
     let branch = log(root, &["--max-count=200", "origin/main..HEAD"]);
     let subjects = branch.or_else(|| log(root, &["--max-count=20", "HEAD"])).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Allowed dependencies between crates. Layers hold only if nothing bypasses them.
+//! Allowed dependencies between crates. The layers are effective only if nothing bypasses them.
 
 use crate::metadata::Metadata;
 
@@ -145,7 +145,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("xtask", &[]),
 ];
 
-/// Dependencies between crates of the workspace that go the wrong way, and crates without a place.
+/// Forbidden dependencies between crates of the workspace, and crates that the list does not contain.
 pub(crate) fn check(metadata: &Metadata) -> Vec<String> {
     let own: Vec<&str> = metadata
         .packages

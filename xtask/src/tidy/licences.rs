@@ -1,4 +1,4 @@
-//! Every package is under a licence that can be part of a program under MIT or Apache-2.0.
+//! Every package must have a licence that is compatible with a program under MIT or Apache-2.0.
 
 use super::spdx;
 use crate::metadata::{Metadata, Package};
@@ -17,7 +17,7 @@ const ALLOWED: [&str; 10] = [
     "Unlicense",
 ];
 
-/// Packages under none of the allowed licences.
+/// Packages with none of the allowed licences.
 pub(crate) fn check(metadata: &Metadata) -> Vec<String> {
     metadata.packages.iter().filter_map(complaint).collect()
 }

@@ -1,4 +1,4 @@
-//! The house rules that no compiler checks. Each rule is a function from the tree to the list of what breaks it.
+//! House rules that no compiler checks. Each rule is a function that maps the tree to a list of violations.
 
 mod circles;
 mod commits;

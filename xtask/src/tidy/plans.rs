@@ -1,17 +1,17 @@
-//! Run code reads plans, not options, and plans depend on nothing of the run.
+//! Run code reads plans, not options, and plans do not depend on the run.
 
 use crate::tree::{File, Tree};
 
 /// The crate that plans and runs.
 const RUN: &str = "crates/fathom-run/src/";
 
-/// The plan as data.
+/// The directory of the plan as data.
 const MODEL: &str = "crates/fathom-run/src/plan/model/";
 
-/// Words with which code accesses options.
+/// Words by which code accesses options.
 const WORDS: [&str; 3] = ["JobSpec", "is_set(", "job_of("];
 
-/// Which files may use which of these words, by path prefix below [`RUN`].
+/// The files that may use some of these words, by path prefix below [`RUN`].
 const MAY_READ: [(&str, &[&str]); 6] = [
     // The builders turn options into plans.
     ("plan/build/", &WORDS),
@@ -23,10 +23,10 @@ const MAY_READ: [(&str, &[&str]); 6] = [
     ("worker/files.rs", &["job_of("]),
 ];
 
-/// What the model may use of its own crate.
+/// Parts of the same crate that the model may use.
 const BELOW_MODEL: [&str; 2] = ["crate::random", "crate::plan::model"];
 
-/// Places that read options where a plan is meant to be read, and parts of the model that depend on the run.
+/// Places that read options instead of a plan, and parts of the model that depend on the run.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     tree.files.iter().filter(|file| file.has_extension("rs")).flat_map(broken_in).collect()
 }

@@ -1,9 +1,9 @@
-//! Shell scripts are at least shell.
+//! Checks that shell scripts are syntactically valid.
 
 use crate::tree::{File, Tree};
 use std::process::{Command, Stdio};
 
-/// Scripts that the shell cannot read.
+/// Scripts that the shell cannot parse.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     tree.files.iter().filter(|file| is_script(file)).filter_map(|file| complaint(tree, file)).collect()
 }

@@ -1,12 +1,13 @@
-//! Which crates promise to have no unsafe code, and that they keep saying so to the compiler.
+//! The crates that promise not to contain unsafe code must declare this to the compiler.
 
 use crate::tree::{File, Tree};
 use std::path::Path;
 
-/// What the compiler is told.
+/// The declaration for the compiler.
 const PROMISE: &str = "#![forbid(unsafe_code)]";
 
-/// The crates that reach the kernel, share memory between processes, or stand in for the kernel in tests. All others promise.
+/// Crates that access the kernel, share memory between processes, or replace the kernel in tests. All others
+/// make the promise.
 const MAY_BE_UNSAFE: [&str; 5] = [
     "crates/fathom-engines",
     "crates/fathom-lanes",
@@ -15,7 +16,7 @@ const MAY_BE_UNSAFE: [&str; 5] = [
     "crates/fathom-testing",
 ];
 
-/// Root files of crates that lack the promise.
+/// Root files of crates without the promise.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     let lacks = |file: &&File| !file.text.lines().any(|line| line.trim() == PROMISE);
     tree.files

@@ -1,10 +1,10 @@
-//! A dependency that is listed is used: shipped code uses what it lists, tests and examples the rest.
+//! Listed dependencies must be used: normal ones by shipped code, dev-dependencies by tests or examples.
 
 use crate::metadata::{Metadata, Package};
 use crate::tree::{File, Tree};
 use std::path::{Component, Path, PathBuf};
 
-/// Dependencies that no line of the package's code names.
+/// Dependencies that are not mentioned in the package's code.
 pub(crate) fn check(metadata: &Metadata, tree: &Tree) -> Vec<String> {
     metadata.packages.iter().filter(|package| package.is_own).flat_map(|package| of(package, tree)).collect()
 }
@@ -27,7 +27,7 @@ fn of(package: &Package, tree: &Tree) -> Vec<String> {
     of_code.chain(of_tests).collect()
 }
 
-/// The files below the directory, and modules of theirs that lie elsewhere.
+/// The files below the directory, and their modules elsewhere.
 fn code<'t>(tree: &'t Tree, directory: &Path) -> Vec<&'t File> {
     let is_own = |file: &&File| file.has_extension("rs") && file.path.starts_with(directory);
     let own: Vec<&File> = tree.files.iter().filter(is_own).collect();
@@ -36,7 +36,7 @@ fn code<'t>(tree: &'t Tree, directory: &Path) -> Vec<&'t File> {
     own.iter().copied().chain(others).collect()
 }
 
-/// Files that `#[path]` makes modules of this one.
+/// Files that `#[path]` turns into modules of this one.
 fn modules_elsewhere(file: &File) -> impl Iterator<Item = PathBuf> {
     let named =
         file.text.lines().filter_map(|line| line.trim().strip_prefix("#[path = \"")?.strip_suffix("\"]"));
@@ -52,7 +52,7 @@ fn modules_elsewhere(file: &File) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// Code, not a comment, has the word by which Rust knows the package.
+/// True if the code, apart from comments, contains the name by which Rust knows the package.
 fn names(text: &str, package: &str) -> bool {
     let word = package.replace('-', "_");
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';

@@ -2,10 +2,10 @@
 
 use crate::tree::{File, Tree};
 
-/// A file that is longer is more than a person reads at a sitting.
+/// A longer file is more than a person can read in one sitting.
 const LONGEST_FILE: usize = 800;
 
-/// Signs of unfinished work. They are put together here so that this file does not hold any of them.
+/// Signs of unfinished work. They are assembled here so that this file does not contain any of them.
 const UNFINISHED: [&str; 6] = [
     concat!("to", "do!"),
     concat!("unimpl", "emented!"),
@@ -15,7 +15,7 @@ const UNFINISHED: [&str; 6] = [
     concat!("#[ig", "nore"),
 ];
 
-/// Rust files outside tests and declaration tables are short.
+/// Rust files outside tests and declaration tables must be short.
 pub(crate) fn check_lengths(tree: &Tree) -> Vec<String> {
     let too_long = |file: &&File| file.text.lines().count() > LONGEST_FILE;
     let rust = tree.files.iter().filter(|file| file.has_extension("rs") && !may_be_long(file));
@@ -27,14 +27,14 @@ pub(crate) fn check_lengths(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// A table of declarations or a list of test cases reads the same however long it is.
+/// Tables of declarations and lists of test cases remain readable at any length.
 fn may_be_long(file: &File) -> bool {
     file.path.starts_with("crates/fathom-spec/src/options")
         || file.path.components().any(|part| part.as_os_str() == "tests")
         || file.path.file_name().is_some_and(|name| name == "tests.rs")
 }
 
-/// Nothing in the tree is a stand-in for something to come.
+/// The tree must not contain placeholders for future work.
 pub(crate) fn check_unfinished(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in &tree.files {
@@ -47,7 +47,7 @@ pub(crate) fn check_unfinished(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// True if the line has the word by itself, not as a part of a longer one such as a template of `mktemp`.
+/// True if the line contains the word on its own, not as a part of a longer one such as a template of `mktemp`.
 fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -57,7 +57,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Every module says what it is for before anything else.
+/// Every module must start with a statement of its purpose.
 pub(crate) fn check_module_docs(tree: &Tree) -> Vec<String> {
     let silent = |file: &&File| !file.text.trim_start().starts_with("//!");
     let is_module = |file: &&File| file.has_extension("rs") && !file.path.ends_with("tests.rs");

@@ -4,14 +4,14 @@ use std::ptr;
 
 /// Bytes of a descriptor.
 pub const SIZE: usize = 32;
-/// Where its result lies: bytes moved, or a negative error number.
+/// Position of the result in a descriptor: bytes moved, or a negative error number.
 const RESULT_AT: usize = 24;
-/// The word for a read.
+/// Operation code of a read.
 pub const READ: i32 = 0;
-/// The word for a write.
+/// Operation code of a write.
 pub const WRITE: i32 = 1;
 
-/// A copy of a descriptor. What is checked is the copy: the memory may be changed by another thread at any time.
+/// A copy of a descriptor. Checks apply to the copy because another thread may change the original at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Descriptor {
@@ -23,13 +23,13 @@ pub struct Descriptor {
     pub position: i32,
     /// `READ` or `WRITE`.
     pub operation: i32,
-    /// Number of the file, in the order that they were opened.
+    /// Index of the file, in the order in which the files were opened.
     pub file: i16,
-    /// Number of the buffer, in the order that they were added.
+    /// Index of the buffer, in the order in which the buffers were added.
     pub buffer: i16,
 }
 
-/// The descriptors of a batch: an address and a number of entries.
+/// The descriptors of a batch: an address and the number of entries.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     address: usize,
@@ -45,22 +45,23 @@ impl Table {
         Table { address, count }
     }
 
-    /// How many descriptors there are.
+    /// Number of descriptors.
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// Copies one; none beyond the end.
+    /// Returns a copy of one descriptor, or none beyond the end.
     pub fn read(&self, index: u32) -> Option<Descriptor> {
         if index >= self.count {
             return None;
         }
         let at = (self.address + index as usize * SIZE) as *const Descriptor;
-        // SAFETY: within the table, which the maker of this one answers for; any bytes are a valid descriptor.
+        // SAFETY: the index is within the table, whose validity its creator guarantees; any bytes are a valid
+        // descriptor.
         Some(unsafe { ptr::read_volatile(at) })
     }
 
-    /// Writes the result of one; nothing beyond the end.
+    /// Writes the result of one descriptor; ignores an index beyond the end.
     pub fn set_result(&self, index: u32, result: i32) {
         if index < self.count {
             let at = (self.address + index as usize * SIZE + RESULT_AT) as *mut i32;
@@ -69,7 +70,7 @@ impl Table {
         }
     }
 
-    /// The result of one.
+    /// The result of one descriptor.
     pub fn result(&self, index: u32) -> i32 {
         if index >= self.count {
             return -libc::EINVAL;

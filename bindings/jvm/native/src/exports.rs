@@ -1,6 +1,7 @@
 //! The functions by their C names, for `java.lang.foreign` and for the entry points of JNI.
 //!
-//! Targets are gathered first (`fathom_targets_*`), then become a ring (`fathom_ring_new`), which takes them over.
+//! Targets are collected first (`fathom_targets_*`) and then passed to a ring (`fathom_ring_new`), which takes
+//! ownership.
 
 use crate::descriptor::Table;
 use crate::ring::{EngineWish, Ring};
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn fathom_targets_add_buffer(handle: i64, address: i64, le
     number(unsafe { targets(handle).add_buffer(address as usize, length as usize) })
 }
 
-/// Frees targets that never became a ring.
+/// Frees targets that were never passed to a ring.
 ///
 /// # Safety
 /// `handle` is a live set of targets, and nothing uses it any more.
@@ -60,7 +61,8 @@ pub unsafe extern "C" fn fathom_targets_free(handle: i64) {
     drop(unsafe { Box::from_raw(handle as *mut Targets) });
 }
 
-/// Makes a ring of targets, which it takes over in any case. `engine` is 0 for the best there is, 1 for io_uring, 2 for `preadv`.
+/// Creates a ring, which takes ownership of the targets even on failure. `engine` is 0 for the best available,
+/// 1 for io_uring, 2 for `preadv`.
 ///
 /// # Safety
 /// `handle` is a live set of targets, and nothing uses it any more.
@@ -79,7 +81,8 @@ pub unsafe extern "C" fn fathom_ring_new(handle: i64, depth: i32, engine: i32) -
     }
 }
 
-/// What a ring is like: 0: 1 if it is an io_uring; 1: why it is none; 2: why its buffers are not registered; 3: its depth.
+/// Returns a property of a ring: 0: 1 if it is an io_uring; 1: the error that prevented io_uring; 2: the error
+/// that prevented the registration of buffers; 3: its depth.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -96,7 +99,7 @@ pub unsafe extern "C" fn fathom_ring_trait(handle: i64, which: i32) -> i32 {
     }
 }
 
-/// What offsets and lengths in a file must be multiples of.
+/// Returns the required alignment of offsets and lengths in a file.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -107,7 +110,7 @@ pub unsafe extern "C" fn fathom_ring_alignment(handle: i64, file: i32) -> i32 {
     alignment.map_or(-libc::EINVAL, |alignment| alignment as i32)
 }
 
-/// A file's size in bytes.
+/// Returns a file's size in bytes.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -117,7 +120,7 @@ pub unsafe extern "C" fn fathom_ring_size(handle: i64, file: i32) -> i64 {
     unsafe { ring(handle) }.targets().size(file as usize).unwrap_or_else(|error| i64::from(-error))
 }
 
-/// Makes what was written to a file last.
+/// Flushes completed writes of a file to stable storage.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -127,7 +130,7 @@ pub unsafe extern "C" fn fathom_ring_sync(handle: i64, file: i32) -> i32 {
     number(unsafe { ring(handle) }.targets().sync(file as usize).map(|()| 0))
 }
 
-/// Begins a batch and returns its slot.
+/// Submits a batch and returns its slot.
 ///
 /// # Safety
 /// `handle` is a live ring; `count` descriptors lie at `descriptors` until the batch is awaited or the ring is freed.
@@ -139,7 +142,7 @@ pub unsafe extern "C" fn fathom_ring_submit(handle: i64, descriptors: i64, count
     number(unsafe { ring(handle) }.submit(table, true))
 }
 
-/// Waits for a batch; returns how many of its I/Os failed.
+/// Waits for a batch; returns the number of failed I/Os.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -149,7 +152,7 @@ pub unsafe extern "C" fn fathom_ring_await(handle: i64, slot: i32) -> i32 {
     number(unsafe { ring(handle) }.wait(slot as usize).map(|failed| failed as usize))
 }
 
-/// Begins a batch and waits for it, with as few calls of the kernel as can be; returns how many of its I/Os failed.
+/// Submits a batch and waits for it with as few system calls as possible; returns the number of failed I/Os.
 ///
 /// # Safety
 /// As for `fathom_ring_submit`.
@@ -162,7 +165,7 @@ pub unsafe extern "C" fn fathom_ring_run(handle: i64, descriptors: i64, count: i
     number(ring.submit(table, false).and_then(|slot| ring.wait(slot)).map(|failed| failed as usize))
 }
 
-/// Refuses new batches and waits for the kernel; returns how many I/Os the kernel never completes.
+/// Rejects new batches and waits for the kernel; returns the number of I/Os that the kernel never completes.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -172,7 +175,7 @@ pub unsafe extern "C" fn fathom_ring_close(handle: i64) -> i32 {
     unsafe { ring(handle) }.close() as i32
 }
 
-/// Frees a ring that was closed.
+/// Frees a closed ring.
 ///
 /// # Safety
 /// `handle` is a live ring, no call on it is running, and none follows.
@@ -182,7 +185,7 @@ pub unsafe extern "C" fn fathom_ring_free(handle: i64) {
     drop(unsafe { Box::from_raw(handle as *mut Ring) });
 }
 
-/// One read or write by the calling thread: bytes moved, or a negative error number.
+/// Executes one read or write in the calling thread; returns the number of bytes, or a negative error number.
 ///
 /// # Safety
 /// `handle` is a live ring; `length` bytes at `address` stay valid while the call lasts.
@@ -209,7 +212,7 @@ pub unsafe extern "C" fn fathom_ring_truncate(handle: i64, file: i32, size: i64)
     number(unsafe { ring(handle) }.targets().truncate(file as usize, size).map(|()| 0))
 }
 
-/// Reserves space for a part of a file.
+/// Reserves space for a range of a file.
 ///
 /// # Safety
 /// `handle` is a live ring.
@@ -232,7 +235,7 @@ pub unsafe extern "C" fn fathom_singles_new(handle: i64, depth: i32) -> i64 {
     }
 }
 
-/// Submits requests and waits; returns how many completions were written.
+/// Submits requests and waits; returns the number of completions written.
 ///
 /// # Safety
 /// `singles` came from `fathom_singles_new` of `handle`, which is live, in this thread; the rest is as for `Singles::turn`.
@@ -268,7 +271,7 @@ pub unsafe extern "C" fn fathom_singles_wake(singles: i64) {
     unsafe { &*(singles as *const Singles) }.wake();
 }
 
-/// Frees what `fathom_singles_new` made.
+/// Frees an object created by `fathom_singles_new`.
 ///
 /// # Safety
 /// `singles` came from `fathom_singles_new` in this thread, nothing is in flight, no call on it is running, and none follows.

@@ -16,11 +16,12 @@ pub unsafe extern "system" fn Java_dev_fathom_io_NativeCalls_address(
     _: jclass,
     buffer: jobject,
 ) -> jlong {
-    // SAFETY: the virtual machine gives a valid environment, and a table of functions that has had this one since its version 1.4.
+    // SAFETY: the virtual machine passes a valid environment, whose function table has contained this function
+    // since version 1.4.
     unsafe { ((**env).v1_4.GetDirectBufferAddress)(env, buffer) as jlong }
 }
 
-/// Defines one entry point that passes on its arguments.
+/// Defines one entry point that forwards its arguments.
 macro_rules! entry_points {
     ($($name:ident => $target:ident($($argument:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {
         $(

@@ -1,5 +1,6 @@
-//! Batches on their way. Any thread may submit and any thread may wait, each for its own batch: one of those that wait (the leader)
-//! sleeps in the kernel and hands out all completions; the others sleep until theirs are complete or the leader goes.
+//! Batches in flight. Any thread may submit and any thread may wait, each for its own batch: one of the waiting
+//! threads (the leader) sleeps in the kernel and distributes all completions; the others sleep until theirs are
+//! complete or the leader leaves.
 
 use crate::descriptor::Table;
 use crate::targets::{Place, Targets, Transfer, WriteWay};
@@ -9,19 +10,19 @@ use std::thread::ThreadId;
 
 /// Maximum number of batches in flight at a time.
 pub const MOST_BATCHES: usize = 64;
-/// Completions that a leader waits for at a time while other threads may wait for some of them.
+/// Number of completions for which a leader waits at a time while other threads may wait for some of them.
 const SHARED_WAIT: u32 = 16;
 
-/// I/Os that a thread does itself before it looks whether the ring is closed.
+/// Number of I/Os that a thread executes itself before it checks whether the ring is closed.
 const STRETCH: u32 = 32;
 
-/// Which way of doing I/O is asked for.
+/// The requested way of doing I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineWish {
-    /// io_uring if the kernel allows it, otherwise `preadv` and `pwritev`. Writes that io_uring would give to a worker thread are done by
-    /// the thread that waits.
+    /// io_uring if the kernel allows it, otherwise `preadv` and `pwritev`. Writes that io_uring would pass to a
+    /// worker thread are executed by the waiting thread.
     Automatic,
-    /// io_uring for all, or an error.
+    /// io_uring for all I/O, or an error.
     Uring,
     /// `preadv` and `pwritev`.
     Vectors,
@@ -32,9 +33,9 @@ pub struct Ring {
     targets: Targets,
     uring: Option<Uring>,
     depth: u32,
-    /// Writes that io_uring cannot do without a worker thread are left to the thread that waits.
+    /// True if writes that io_uring cannot execute without a worker thread are left to the waiting thread.
     writes_here: bool,
-    /// Why there is no io_uring: an error number, or 0.
+    /// The error that prevented io_uring, or 0.
     refused: i32,
     state: Mutex<State>,
     changed: Condvar,
@@ -42,13 +43,13 @@ pub struct Ring {
 
 struct State {
     batches: [Option<Running>; MOST_BATCHES],
-    /// I/Os queued or with the kernel.
+    /// Number of I/Os that are queued or in flight.
     in_flight: u32,
     leader: bool,
     closing: bool,
-    /// The kernel refuses the ring itself: an error number, or 0.
+    /// The error with which the kernel rejects the ring itself, or 0.
     broken: i32,
-    /// The only thread so far that submitted or waited.
+    /// The only thread that has submitted or waited so far.
     thread: Option<ThreadId>,
     shared: bool,
 }
@@ -73,7 +74,7 @@ impl Running {
 }
 
 impl Ring {
-    /// Sets up a ring for I/Os on `targets`, at most `depth` in flight.
+    /// Sets up a ring for I/Os on `targets`, with at most `depth` in flight.
     pub fn new(targets: Targets, depth: u32, wish: EngineWish) -> Result<Ring, i32> {
         let (uring, refused) = match wish {
             EngineWish::Vectors => (None, 0),
@@ -113,7 +114,7 @@ impl Ring {
         &self.targets
     }
 
-    /// How many I/Os may be with the kernel at a time; 1 without io_uring.
+    /// Maximum number of I/Os in flight; 1 without io_uring.
     pub fn depth(&self) -> u32 {
         self.depth
     }
@@ -123,17 +124,18 @@ impl Ring {
         self.uring.is_some()
     }
 
-    /// Why there is no io_uring although it was wished for: an error number, or 0.
+    /// The error that prevented io_uring although it was requested, or 0.
     pub fn refused(&self) -> i32 {
         self.refused
     }
 
-    /// Why the buffers are not registered with the kernel: an error number, or 0.
+    /// The error that prevented the registration of buffers with the kernel, or 0.
     pub fn buffers_refused(&self) -> i32 {
         self.uring.as_ref().map_or(0, |uring| uring.buffers_refused)
     }
 
-    /// Begins a batch and returns its slot. With `enter` the kernel gets what fits immediately; without, when it is awaited.
+    /// Submits a batch and returns its slot. With `enter` the kernel receives as many I/Os as fit immediately;
+    /// otherwise when the batch is awaited.
     pub fn submit(&self, table: Table, enter: bool) -> Result<usize, i32> {
         let mut state = self.lock();
         if state.closing {
@@ -149,14 +151,15 @@ impl Ring {
             let queued = uring.queued();
             drop(state);
             if queued > 0 {
-                // What was not taken now is taken by the next wait.
+                // I/Os that the kernel does not accept now are submitted by the next wait.
                 let _ = retry(|| uring.enter(queued, 0));
             }
         }
         Ok(slot)
     }
 
-    /// Waits for a batch and frees its slot; returns how many of its I/Os failed. `ESHUTDOWN` if the ring was closed meanwhile.
+    /// Waits for a batch and frees its slot; returns the number of failed I/Os. `ESHUTDOWN` if the ring was
+    /// closed meanwhile.
     pub fn wait(&self, slot: usize) -> Result<u32, i32> {
         match &self.uring {
             Some(uring) => self.wait_uring(uring, slot),
@@ -164,15 +167,15 @@ impl Ring {
         }
     }
 
-    /// One read or write by the calling thread: bytes moved, or a negative error number.
+    /// Executes one read or write in the calling thread; returns the number of bytes, or a negative error number.
     pub fn single(&self, place: Place, address: usize, length: i32) -> i32 {
         self.targets
             .transfer(place, address, length)
             .map_or_else(|error| -error, |transfer| transfer.perform(0))
     }
 
-    /// Refuses new batches, and waits until the kernel has nothing more to do. Returns how many I/Os it still has, which is 0 unless
-    /// the ring is broken: then the buffers must never be freed.
+    /// Rejects new batches and waits until the kernel has completed all I/Os. Returns the number of I/Os still
+    /// in flight, which is 0 unless the ring is broken: in that case the buffers must never be freed.
     pub fn close(&self) -> u32 {
         let mut state = self.lock();
         state.closing = true;
@@ -196,7 +199,7 @@ impl Ring {
             let running = state.batches.get(slot).copied().flatten().ok_or(libc::EINVAL)?;
             if running.done() {
                 state.batches[slot] = None;
-                // Another thread may wait for its turn to lead, or for room.
+                // Another thread may be waiting for its turn to lead, or for free entries.
                 if state.shared {
                     self.changed.notify_all();
                 }
@@ -205,7 +208,7 @@ impl Ring {
             if state.broken != 0 {
                 return Err(state.broken);
             }
-            // What the kernel has is its own until it is complete, so the slot stays.
+            // The kernel owns submitted I/Os until they are complete, so the slot stays.
             if state.closing {
                 return Err(libc::ESHUTDOWN);
             }
@@ -230,7 +233,7 @@ impl Ring {
             let more = running.is_some_and(|running| running.next < running.table.count());
             let want = match (state.shared, more) {
                 (true, _) => pending.min(SHARED_WAIT),
-                // The queue is refilled before it is empty.
+                // The queue is refilled before it runs empty.
                 (false, true) => pending / 2,
                 (false, false) => pending,
             };
@@ -239,7 +242,7 @@ impl Ring {
         }
     }
 
-    /// Submits what is queued and sleeps in the kernel until `want` I/Os are complete, without the lock.
+    /// Submits queued I/Os and sleeps in the kernel until `want` I/Os are complete, without holding the lock.
     fn lead<'ring>(
         &'ring self,
         mut state: MutexGuard<'ring, State>,
@@ -254,7 +257,7 @@ impl Ring {
         state.leader = false;
         uring.reap(|user_data, result| state.complete(user_data, result));
         match entered {
-            // A signal, or a kernel that wants its completions taken first.
+            // A signal, or a kernel that requires its completions to be reaped first.
             Ok(()) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
             Err(error) => state.broken = error,
         }
@@ -264,7 +267,7 @@ impl Ring {
         state
     }
 
-    /// Queues what fits of a batch. A descriptor that asks for something impossible has its result immediately.
+    /// Queues as much of a batch as fits. A descriptor with an invalid request gets its result immediately.
     fn fill(&self, state: &mut State, uring: &Uring, slot: usize) {
         let State { batches, in_flight, .. } = state;
         let Some(running) = &mut batches[slot] else { return };
@@ -286,12 +289,13 @@ impl Ring {
         }
     }
 
-    /// True for a write that the kernel's queue cannot do by itself, and for the first one of a file, which finds that out.
+    /// True for a write that the kernel's queue cannot execute asynchronously, and for the first write of a
+    /// file, which detects this.
     fn is_for_a_thread(&self, transfer: &Transfer) -> bool {
         self.writes_here && transfer.write && self.targets.write_way(transfer.file) != WriteWay::Queue
     }
 
-    /// How many of the next I/Os of a batch are such writes, as far as they are done in one go.
+    /// Number of such writes at the head of a batch, up to the number executed in one go.
     fn writes_for_this_thread(&self, running: &Running) -> u32 {
         let mut count = 0;
         while count < STRETCH
@@ -304,7 +308,8 @@ impl Ring {
         count
     }
 
-    /// Does the next I/Os of a batch in the calling thread, without the lock: other threads run theirs meanwhile.
+    /// Executes the next I/Os of a batch in the calling thread, without holding the lock: other threads execute
+    /// theirs meanwhile.
     fn run_here<'ring>(
         &'ring self,
         mut state: MutexGuard<'ring, State>,
@@ -350,7 +355,7 @@ impl Ring {
         }
     }
 
-    /// One read or write: bytes moved, or a negative error number.
+    /// Executes one read or write; returns the number of bytes, or a negative error number.
     fn move_bytes(&self, transfer: &Transfer) -> i32 {
         if self.uring.is_none() || self.targets.write_way(transfer.file) != WriteWay::Unknown {
             return transfer.perform(0);
@@ -363,7 +368,7 @@ impl Ring {
         if matches!(-moved, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOSYS) {
             self.targets.settle_write_way(transfer.file, WriteWay::Thread);
         }
-        // Not now, not all of it, or not that way: this thread can wait.
+        // The nonblocking attempt failed or was short; this thread may block.
         transfer.perform(0)
     }
 

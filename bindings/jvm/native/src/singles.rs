@@ -1,6 +1,6 @@
-//! Reads and writes without a batch, on memory that the caller names. One thread hands them to the kernel, waits, and collects what is
-//! complete; any thread may wake it. The kernel cancels what a thread has submitted when that thread ends, so the threads that want the
-//! I/O do not submit it themselves.
+//! Reads and writes without a batch, on memory supplied by the caller. One thread submits them to the kernel,
+//! waits, and collects completions; any thread may wake it. When a thread ends, the kernel cancels its
+//! requests, so the threads that want the I/O do not submit it themselves.
 
 use crate::targets::{Place, Targets, errno};
 use crate::uring::Uring;
@@ -8,16 +8,16 @@ use std::cell::{Cell, UnsafeCell};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-/// The user data of the read that a wake-up completes.
+/// User data of the read that a wake-up completes.
 const WAKE: u64 = u64::MAX;
 
 /// A read or write as the caller describes it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Request {
-    /// What its completion is known by: not negative.
+    /// Identifies the completion; not negative.
     pub token: i64,
-    /// The first byte in memory.
+    /// Address of the first byte in memory.
     pub address: i64,
     /// Byte offset in the file.
     pub offset: i64,
@@ -25,9 +25,9 @@ pub struct Request {
     pub length: i32,
     /// `READ` or `WRITE`.
     pub operation: i32,
-    /// The file's number.
+    /// Index of the file.
     pub file: i32,
-    /// Fills the structure up.
+    /// Padding.
     pub unused: i32,
 }
 
@@ -43,20 +43,20 @@ pub struct Completion {
     pub unused: i32,
 }
 
-/// A ring of one thread, and the counter that wakes this thread.
+/// A ring of one thread, and the counter that wakes the thread.
 pub struct Singles {
-    // Gone before the memory that its read of the counter names.
+    // Dropped before the memory that its read of the counter refers to.
     uring: Uring,
     counter: OwnedFd,
     counted: Box<UnsafeCell<u64>>,
-    /// The read of the counter is with the kernel.
+    /// True while the read of the counter is in flight.
     listening: Cell<bool>,
 }
 
 impl Singles {
-    /// Sets up a ring of the calling thread for `depth` requests in flight.
+    /// Sets up a ring of the calling thread for up to `depth` requests in flight.
     pub fn new(targets: &Targets, depth: u32) -> Result<Singles, i32> {
-        // One more for the read of the counter.
+        // One additional entry for the read of the counter.
         let mut uring = Uring::of_this_thread(depth + 1)?;
         uring.register_files(targets);
         // SAFETY: makes a descriptor and touches no memory.
@@ -64,7 +64,7 @@ impl Singles {
         if counter < 0 {
             return Err(errno());
         }
-        // SAFETY: the kernel just gave this descriptor, and nothing else has it.
+        // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
         let counter = unsafe { OwnedFd::from_raw_fd(counter) };
         Ok(Singles { uring, counter, counted: Box::new(UnsafeCell::new(0)), listening: Cell::new(false) })
     }
@@ -92,7 +92,7 @@ impl Singles {
         };
         let mut failed = 0;
         for index in 0..count as usize {
-            // SAFETY: the caller answers for `count` requests; any bytes are a valid one.
+            // SAFETY: the caller guarantees `count` requests; any bytes are a valid request.
             let request = unsafe { ptr::read(requests.add(index)) };
             let place = Place { operation: request.operation, file: request.file, offset: request.offset };
             match targets.transfer(place, request.address as usize, request.length) {
@@ -116,7 +116,7 @@ impl Singles {
         Ok(done)
     }
 
-    /// Ends the wait of the thread in `turn`, or its next one. For any thread.
+    /// Ends the current or next wait of the thread in `turn`. May be called by any thread.
     pub fn wake(&self) {
         let one = 1_u64;
         // SAFETY: eight bytes of our own. A counter that is full wakes as well.
@@ -135,14 +135,14 @@ impl Singles {
 }
 
 impl Drop for Singles {
-    /// Ends the read of the counter first: the memory that it names is freed.
+    /// Cancels the read of the counter first, because the memory it refers to is freed.
     fn drop(&mut self) {
         self.wake();
         while self.listening.get() {
             match self.uring.enter_and_post(self.uring.queued(), 1) {
                 Ok(()) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
                 Err(_) => {
-                    // The kernel refuses the ring, and may keep the read: the memory stays.
+                    // The kernel rejects the ring and may keep the read, so the memory is leaked.
                     std::mem::forget(std::mem::replace(&mut self.counted, Box::new(UnsafeCell::new(0))));
                     return;
                 }

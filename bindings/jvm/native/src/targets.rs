@@ -1,18 +1,18 @@
-//! The files and buffers that the descriptors of a ring refer to by number.
+//! The files and buffers to which the descriptors of a ring refer by index.
 
 use crate::descriptor::{Descriptor, READ, WRITE};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Open for writing as well.
+/// Opens for writing as well.
 pub const WRITABLE: i32 = 1;
-/// Past the page cache.
+/// Bypasses the page cache.
 pub const DIRECT: i32 = 2;
-/// Make the file if there is none.
+/// Creates a missing file.
 pub const CREATE: i32 = 4;
 
-/// Maximum number of files, and of buffers, of a ring.
+/// Maximum number of files and of buffers per ring.
 const MOST: usize = 1024;
 
 /// An open file.
@@ -32,7 +32,7 @@ pub struct File {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WriteWay {
-    /// The first write finds out.
+    /// Unknown until the first write.
     Unknown,
     /// The queue.
     Queue,
@@ -40,14 +40,14 @@ pub enum WriteWay {
     Thread,
 }
 
-/// What a ring may touch.
+/// The files and buffers that a ring may access.
 #[derive(Debug, Default)]
 pub struct Targets {
     files: Vec<File>,
     buffers: Vec<(usize, usize)>,
 }
 
-/// What a read or write does to which part of which file.
+/// Operation, file and range of a read or write.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// `READ` or `WRITE`.
@@ -58,7 +58,8 @@ pub struct Place {
     pub offset: i64,
 }
 
-/// A read or write that has been checked: the file is open for it, and all of it is within what the ring may touch.
+/// A read or write that has been checked: the file is open for it, and all of it is within the ring's files and
+/// buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     /// True for a write.
@@ -67,7 +68,7 @@ pub struct Transfer {
     pub file: u16,
     /// Its descriptor.
     pub fd: RawFd,
-    /// The buffer's number.
+    /// Index of the buffer.
     pub buffer: u16,
     /// The first byte in memory.
     pub address: *mut u8,
@@ -78,7 +79,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Does it in the calling thread, with flags of `preadv2`: bytes moved, or a negative error number.
+    /// Executes the transfer in the calling thread with flags of `preadv2`; returns the number of bytes, or a
+    /// negative error number.
     pub fn perform(&self, flags: i32) -> i32 {
         let vector = libc::iovec { iov_base: self.address.cast(), iov_len: self.length as usize };
         let (fd, offset) = (self.fd, self.offset as i64);
@@ -104,7 +106,7 @@ impl Transfer {
     }
 }
 
-/// The latest error number of this thread.
+/// The last error number of this thread.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
@@ -121,7 +123,7 @@ impl Targets {
             libc::O_CLOEXEC | libc::O_NONBLOCK | if writable { libc::O_RDWR } else { libc::O_RDONLY };
         open_flags |= if flags & DIRECT != 0 { libc::O_DIRECT } else { 0 };
         open_flags |= if flags & CREATE != 0 && writable { libc::O_CREAT } else { 0 };
-        // O_EXCL without O_CREAT is for block devices only.
+        // O_EXCL without O_CREAT applies to block devices only.
         if writable && is_block_device(path) {
             open_flags = open_flags & !libc::O_CREAT | libc::O_EXCL;
         }
@@ -154,12 +156,12 @@ impl Targets {
         Ok(self.buffers.len() - 1)
     }
 
-    /// A file's multiple for offsets, lengths and positions, in bytes; 1 if it is not opened with `DIRECT`.
+    /// The required alignment of a file's offsets, lengths and positions in bytes; 1 without `DIRECT`.
     pub fn alignment(&self, file: usize) -> Option<u32> {
         self.files.get(file).map(|file| file.alignment)
     }
 
-    /// A file's size in bytes, also of a block device.
+    /// The size of a file or block device in bytes.
     pub fn size(&self, file: usize) -> Result<i64, i32> {
         let fd = self.files.get(file).ok_or(libc::EINVAL)?.descriptor.as_raw_fd();
         // SAFETY: an open descriptor; nothing uses its file position.
@@ -167,21 +169,21 @@ impl Targets {
         if size < 0 { Err(errno()) } else { Ok(size) }
     }
 
-    /// Makes what was written last (`fdatasync`).
+    /// Flushes completed writes to stable storage (`fdatasync`).
     pub fn sync(&self, file: usize) -> Result<(), i32> {
         let fd = self.files.get(file).ok_or(libc::EINVAL)?.descriptor.as_raw_fd();
         // SAFETY: an open descriptor.
         if unsafe { libc::fdatasync(fd) } < 0 { Err(errno()) } else { Ok(()) }
     }
 
-    /// Sets a file's size: what is beyond it is cut off, what is missing becomes a hole.
+    /// Sets a file's size: a longer file is truncated, a shorter one grows by a hole.
     pub fn truncate(&self, file: usize, size: i64) -> Result<(), i32> {
         let fd = self.writable(file)?;
         // SAFETY: an open descriptor.
         if unsafe { libc::ftruncate64(fd, size) } < 0 { Err(errno()) } else { Ok(()) }
     }
 
-    /// Reserves space for a part of a file, whose size grows to hold it.
+    /// Reserves space for a range of a file, which grows to contain it.
     pub fn allocate(&self, file: usize, offset: i64, length: i64) -> Result<(), i32> {
         let fd = self.writable(file)?;
         loop {
@@ -210,14 +212,14 @@ impl Targets {
         }
     }
 
-    /// Settles who does the writes of a file.
+    /// Determines where the writes of a file are executed.
     pub fn settle_write_way(&self, file: u16, way: WriteWay) {
         if let Some(file) = self.files.get(usize::from(file)) {
             file.write_way.store(way as u8, Relaxed);
         }
     }
 
-    /// Checks a descriptor against files and buffers; the error number is its result.
+    /// Checks a descriptor against files and buffers; an error number becomes its result.
     pub fn check(&self, wanted: &Descriptor) -> Result<Transfer, i32> {
         let buffer =
             usize::try_from(wanted.buffer).ok().and_then(|at| self.buffers.get(at)).ok_or(libc::EINVAL)?;
@@ -268,7 +270,7 @@ impl Targets {
         self.files.iter().map(|file| file.descriptor.as_raw_fd()).collect()
     }
 
-    /// All buffers, in order, as the kernel takes them.
+    /// All buffers, in order, in the form that the kernel accepts.
     pub fn vectors(&self) -> Vec<libc::iovec> {
         let vector = |&(address, length): &(usize, usize)| libc::iovec {
             iov_base: address as *mut _,
@@ -286,12 +288,12 @@ fn is_block_device(path: &CStr) -> bool {
     found && status.st_mode & libc::S_IFMT == libc::S_IFBLK
 }
 
-/// What offsets and lengths must be multiples of. Refuses what is neither a regular file nor a block device.
+/// The required alignment of offsets and lengths. Rejects anything but regular files and block devices.
 fn alignment(file: &OwnedFd, direct: bool) -> Result<u32, i32> {
     // SAFETY: all zeros is a valid `statx`.
     let mut status: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_TYPE | libc::STATX_DIOALIGN;
-    // SAFETY: an open descriptor, an empty path that ends in a zero byte, and a `statx` of our own.
+    // SAFETY: an open descriptor, an empty path that ends in a zero byte, and a local `statx`.
     let answer =
         unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, mask, &mut status) };
     if answer < 0 {
@@ -306,6 +308,6 @@ fn alignment(file: &OwnedFd, direct: bool) -> Result<u32, i32> {
         return Ok(1);
     }
     let known = status.stx_mask & libc::STATX_DIOALIGN != 0 && status.stx_dio_offset_align != 0;
-    // Older kernels do not tell; what suits all disks suits this one.
+    // Older kernels do not report the alignment; this one suits all disks.
     Ok(if known { status.stx_dio_offset_align } else { 4096 })
 }

@@ -1,26 +1,27 @@
-//! The kernel's queue: what goes in, what comes out. Callers of these functions hold the lock of the ring, except for `enter`.
+//! The io_uring: submissions and completions. Callers of these functions hold the lock of the ring, except for
+//! `enter`.
 
 use crate::targets::{Targets, Transfer};
 use io_uring::{EnterFlags, IoUring, opcode, squeue, types};
 use std::os::fd::RawFd;
 
-/// An io_uring, and what is registered with it.
+/// An io_uring and its registered files and buffers.
 pub(crate) struct Uring {
     ring: IoUring,
     fixed_files: bool,
     fixed_buffers: bool,
-    /// Why the buffers are not registered: an error number, or 0.
+    /// The error that prevented the registration of buffers, or 0.
     pub(crate) buffers_refused: i32,
 }
 
 impl Uring {
-    /// Sets up a ring with room for `depth` I/Os, which any thread may use.
+    /// Sets up a ring with `depth` entries that any thread may use.
     pub(crate) fn new(depth: u32) -> Result<Uring, i32> {
-        // The waiting thread reaps the completions; no thread has to be interrupted.
+        // The waiting thread reaps the completions, so no thread has to be interrupted.
         Uring::build(depth, IoUring::builder().setup_submit_all().setup_coop_taskrun())
     }
 
-    /// Sets up a ring that only the calling thread submits to and waits on.
+    /// Sets up a ring to which only the calling thread submits and on which only it waits.
     pub(crate) fn of_this_thread(depth: u32) -> Result<Uring, i32> {
         Uring::build(depth, IoUring::builder().setup_submit_all().setup_single_issuer().setup_defer_taskrun())
     }
@@ -30,7 +31,7 @@ impl Uring {
             .setup_clamp()
             .build(depth)
             .or_else(|error| match error.raw_os_error() {
-                // Before Linux 5.19, or 6.1, the flags are not known.
+                // Kernels before Linux 5.19 or 6.1 do not know these flags.
                 Some(libc::EINVAL) => IoUring::builder().setup_clamp().build(depth),
                 _ => Err(error),
             })
@@ -38,12 +39,12 @@ impl Uring {
         Ok(Uring { ring, fixed_files: false, fixed_buffers: false, buffers_refused: 0 })
     }
 
-    /// How many I/Os may be in flight.
+    /// Maximum number of I/Os in flight.
     pub(crate) fn depth(&self) -> u32 {
         self.ring.params().sq_entries()
     }
 
-    /// Registers files and buffers. Where that is refused, the I/Os name them by descriptor and address.
+    /// Registers files and buffers. If the kernel refuses, I/Os name them by descriptor and address.
     pub(crate) fn register(&mut self, targets: &Targets) {
         self.register_files(targets);
         let buffers = targets.vectors();
@@ -57,12 +58,12 @@ impl Uring {
         }
     }
 
-    /// Registers files only: the I/Os name memory by its address.
+    /// Registers files only: the I/Os refer to memory by address.
     pub(crate) fn register_files(&mut self, targets: &Targets) {
         self.fixed_files = self.ring.submitter().register_files(&targets.descriptors()).is_ok();
     }
 
-    /// Queues one I/O; false if the queue is full.
+    /// Queues one I/O; returns false if the queue is full.
     pub(crate) fn push(&self, transfer: &Transfer, user_data: u64) -> bool {
         let entry = self.entry(transfer).user_data(user_data);
         // SAFETY: the caller holds the lock, so there is no other reference to this queue.
@@ -83,13 +84,13 @@ impl Uring {
         unsafe { queue.push(&entry) }.is_ok()
     }
 
-    /// How many entries the kernel has not taken yet.
+    /// Number of entries that the kernel has not consumed yet.
     pub(crate) fn queued(&self) -> u32 {
         // SAFETY: the caller holds the lock.
         unsafe { self.ring.submission_shared() }.len() as u32
     }
 
-    /// Hands over completions: user data and result of each.
+    /// Passes on completions: user data and result of each.
     pub(crate) fn reap(&self, mut take: impl FnMut(u64, i32)) {
         // SAFETY: the caller holds the lock.
         for completion in unsafe { self.ring.completion_shared() } {
@@ -102,20 +103,21 @@ impl Uring {
         self.call(submit, wait, if wait > 0 { EnterFlags::GETEVENTS.bits() } else { 0 })
     }
 
-    /// Submits entries and has the kernel post what is complete, also where nothing is waited for.
+    /// Submits entries and makes the kernel post completions even if nothing waits for them.
     pub(crate) fn enter_and_post(&self, submit: u32, wait: u32) -> Result<(), i32> {
         self.call(submit, wait, EnterFlags::GETEVENTS.bits())
     }
 
     fn call(&self, submit: u32, wait: u32, flags: u32) -> Result<(), i32> {
-        // SAFETY: no argument points anywhere; the entries were checked when they were queued.
+        // SAFETY: no argument is a pointer; the entries were checked when they were queued.
         let entered = unsafe { self.ring.submitter().enter::<libc::sigset_t>(submit, wait, flags, None) };
         entered.map(drop).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
     }
 
     fn entry(&self, transfer: &Transfer) -> squeue::Entry {
         let Transfer { address, length, offset, buffer, .. } = *transfer;
-        // A file by its number in the ring or in the process: their own types, which build the same requests.
+        // A file by its index in the ring or its descriptor in the process: these are separate types that build
+        // the same requests.
         macro_rules! on {
             ($file:expr) => {
                 match (transfer.write, self.fixed_buffers) {

@@ -1,4 +1,4 @@
-//! Where the kernel forbids io_uring, the same batches go through `preadv`.
+//! Where the kernel forbids io_uring, the same batches are executed with `preadv`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use fathom_jvm::{DIRECT, EngineWish, READ, Ring, SIZE, Table, Targets};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
-/// Has the kernel answer this thread's `io_uring_setup` with an error, as seccomp profiles of containers do.
+/// Makes the kernel fail this thread's `io_uring_setup` with an error, as seccomp profiles of containers do.
 fn forbid_io_uring(errno: u32) {
     let load =
         |k| libc::sock_filter { code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, jt: 0, jf: 0, k };
@@ -21,7 +21,7 @@ fn forbid_io_uring(errno: u32) {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: sets a flag of this thread.
     assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
-    // SAFETY: the program and its filter live until the call returns; the kernel keeps a copy.
+    // SAFETY: the program and its filter outlive the call; the kernel keeps a copy.
     let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) };
     assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
 }

@@ -6,12 +6,12 @@ use fathom_jvm::{EngineWish, READ, Ring, SIZE, Table, Targets};
 
 const LENGTH: usize = 1 << 20;
 
-/// Lets this thread lock no more than 64 KiB, also when it is root's.
+/// Limits this thread to 64 KiB of locked memory, even for root.
 fn limit_locked_memory() {
     let limit = libc::rlimit { rlim_cur: 64 << 10, rlim_max: 64 << 10 };
     // SAFETY: reads the limit that it is given.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) }, 0);
-    // `struct __user_cap_header_struct`, version 3, this thread; then no capability at all.
+    // `struct __user_cap_header_struct`, version 3, for this thread; then an empty set of capabilities.
     let header = [0x2008_0522_u32, 0];
     let none = [0_u32; 6];
     // SAFETY: both are as large as the kernel's structures of version 3.

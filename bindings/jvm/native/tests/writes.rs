@@ -1,4 +1,5 @@
-//! Writes through the page cache: by the kernel's queue where it can do them without a worker thread, by the waiting thread elsewhere.
+//! Buffered writes: executed by the kernel's queue where it needs no worker thread, and by the waiting thread
+//! elsewhere.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 200;
 
-/// A separate file in a directory, removed when dropped.
+/// A file in a separate directory, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -27,7 +28,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Writes the even blocks and reads the odd ones, in one batch, several times; returns who wrote.
+/// Writes the even blocks and reads the odd ones in one batch, several times; returns where the writes were
+/// executed.
 fn mixed(path: &Path, flags: i32, wish: EngineWish, depth: u32) -> Option<WriteWay> {
     let name = CString::new(path.as_os_str().as_bytes()).unwrap();
     let memory = vec![[0_u8; BLOCK]; BLOCKS + 1].leak();
@@ -35,7 +37,7 @@ fn mixed(path: &Path, flags: i32, wish: EngineWish, depth: u32) -> Option<WriteW
     let aligned = base.next_multiple_of(BLOCK);
     let mut targets = Targets::default();
     targets.open(&name, WRITABLE | CREATE | flags).ok()?;
-    // SAFETY: the memory is never freed, and touched through raw pointers only from here on.
+    // SAFETY: the memory is never freed, and is accessed only through raw pointers from here on.
     unsafe { targets.add_buffer(aligned, BLOCK * BLOCKS) }.unwrap();
     let ring = Ring::new(targets, depth, wish).ok()?;
     for round in 1..4_u8 {
@@ -66,7 +68,7 @@ fn mixed(path: &Path, flags: i32, wish: EngineWish, depth: u32) -> Option<WriteW
             assert_eq!(read, expected, "buffer, block {block}");
         }
     }
-    // Without io_uring there is nothing to choose.
+    // Without io_uring there is no choice.
     ring.is_uring().then(|| ring.targets().write_way(0))
 }
 
@@ -86,7 +88,7 @@ fn every_way_and_every_depth_gives_the_same_bytes() {
 
 #[test]
 fn the_waiting_thread_writes_where_the_queue_would_need_a_worker() {
-    // tmpfs has no writes that do not block.
+    // tmpfs does not support nonblocking writes.
     let file = Scratch::new("/dev/shm", "way");
     if let Some(way) = mixed(&file.0, 0, EngineWish::Automatic, 64) {
         assert_eq!(way, WriteWay::Thread);

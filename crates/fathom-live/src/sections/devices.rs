@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Minimum width for separate columns of reads and writes.
+/// Minimum width for separate read and write columns.
 const WIDTH_OF_BOTH: u16 = 78;
 /// Minimum width for a bar.
 const WIDTH_WITH_BAR: u16 = 110;
@@ -48,7 +48,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
     }
 }
 
-/// Members of other devices are indented.
+/// Devices that are members of others are indented.
 fn name(disk: &LiveDisk) -> String {
     format!("{}{}", if disk.is_member { "  " } else { "" }, printable(&disk.name))
 }

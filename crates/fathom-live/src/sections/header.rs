@@ -1,4 +1,4 @@
-//! The first row: elapsed time, progress, and whether the view is frozen.
+//! The first row: elapsed time, progress, and an indication that the view is frozen.
 
 use super::{bar, put, put_pieces, put_right, width_of};
 use crate::look::Look;
@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Range of the bar's width.
+/// Minimum and maximum width of the bar.
 const BAR: std::ops::RangeInclusive<u16> = 10..=40;
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, is_paused: bool, look: Look) {

@@ -1,4 +1,4 @@
-//! The keys, in a window over everything else.
+//! The list of keys, in a window on top of everything else.
 
 use super::{put, rows};
 use crate::look::Look;

@@ -1,4 +1,4 @@
-//! A row per host of a run over several, the slowest first.
+//! A row per host in a run on several hosts, the slowest first.
 
 use super::table::{Column, Columns};
 use super::{first_row, rows};
@@ -9,12 +9,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// State word of a lost host.
+/// State shown for a lost host.
 const LOST: &str = "lost";
-/// Silence that is shown, in milliseconds.
+/// Silence in milliseconds after which it is displayed.
 const LONG_SILENCE_MS: u64 = 3000;
 
-/// From left to right, after the name.
+/// Columns from left to right, after the name.
 static COLUMNS: [Column<LiveHost>; 9] = [
     Column { title: "state", width: 10, rank: 0, text: |host, _| printable(&host.state) },
     Column {

@@ -1,4 +1,4 @@
-//! A row per job; clones of a job are added up.
+//! A row per job; the clones of a job are summed.
 
 use super::table::{Column, Columns};
 use super::{first_row, rows};
@@ -64,7 +64,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, scroll: usize
     }
 }
 
-/// The first job on the screen, so that the last page is full.
+/// The first visible job, chosen so that the last page is full.
 pub(crate) fn first_shown(scroll: usize, shown: usize, count: usize) -> usize {
     scroll.min(count.saturating_sub(shown))
 }
@@ -73,30 +73,30 @@ fn total(figures: &PerDirection<u64>) -> u64 {
     figures.values().sum()
 }
 
-/// The state shown for all clones: the most frequent one of the running clones, else of all.
+/// The state displayed for all clones: the most frequent state of the running clones, otherwise of all clones.
 fn leading(job: &LiveJob) -> RunState {
     let under_way: Vec<RunState> = job.states.iter().copied().filter(|state| state.is_under_way()).collect();
     let candidates = if under_way.is_empty() { &job.states } else { &under_way };
     let votes = |state: &RunState| candidates.iter().filter(|other| *other == state).count();
-    // The first of equally frequent ones in the order of clones, so that the word does not flicker.
+    // Among equally frequent states, the first in the order of clones, so that the word does not flicker.
     let most = candidates.iter().map(votes).max().unwrap_or(0);
     candidates.iter().copied().find(|state| votes(state) == most).unwrap_or_default()
 }
 
-/// Clones under way, of all.
+/// Number of running clones, and of all.
 fn clones(job: &LiveJob) -> String {
     let under_way = job.states.iter().filter(|state| state.is_under_way()).count();
     format!("{under_way}/{}", job.states.len())
 }
 
-/// I/Os of an open loop that are due but have no slot.
+/// I/Os of an open loop that are due but cannot be started for lack of a slot.
 fn waiting(job: &LiveJob) -> String {
     job.waiting
         .filter(|&waiting| waiting > 0)
         .map_or_else(String::new, |waiting| format!("+{}", count(waiting)))
 }
 
-/// A state in a word; for I/O, the value of `rw=`.
+/// A state as one word; for I/O, the value of `rw=`.
 fn word(state: RunState) -> &'static str {
     match state {
         RunState::NotStarted => "waiting",

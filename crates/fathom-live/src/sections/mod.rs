@@ -1,4 +1,4 @@
-//! The parts of the screen, one file each: from the state of the run to rows of a buffer.
+//! The sections of the screen, one file each: from the state of the run to rows of a buffer.
 
 pub(crate) mod devices;
 pub(crate) mod header;
@@ -19,35 +19,35 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui::widgets::{Sparkline, Widget};
 
-/// Columns before a chart: a label, a figure, a second figure.
+/// Widths of the columns before a chart: a label, a figure, a second figure.
 const LABEL: u16 = 6;
 const FIGURE: u16 = 10;
 const SECOND: u16 = 11;
-/// A narrower chart shows nothing useful.
+/// Minimum useful width of a chart.
 const NARROWEST_CHART: u16 = 8;
-/// Minimum width for the highest value next to a chart.
+/// Minimum width for displaying the maximum value next to a chart.
 const CHART_WITH_PEAK: u16 = 40;
-/// Columns of that value.
+/// Width of the maximum value.
 const PEAK: u16 = 16;
 
-/// Splits the first row off.
+/// Splits off the first row.
 pub(crate) fn first_row(area: Rect) -> (Rect, Rect) {
     let height = area.height.min(1);
     let rest = Rect { y: area.y + height, height: area.height - height, ..area };
     (Rect { height, ..area }, rest)
 }
 
-/// The rows of an area one by one.
+/// Iterates over the rows of an area.
 pub(crate) fn rows(area: Rect) -> impl Iterator<Item = Rect> {
     (area.y..area.bottom()).map(move |y| Rect { y, height: 1, ..area })
 }
 
-/// The number of columns that a text takes.
+/// The display width of a text.
 pub(crate) fn width_of(text: &str) -> u16 {
     u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX)
 }
 
-/// Writes a text into the first row of an area; one that is too long ends in an ellipsis.
+/// Writes a text into the first row of an area; a text that is too long ends in an ellipsis.
 pub(crate) fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style, look: Look) {
     if area.is_empty() {
         return;
@@ -60,13 +60,13 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style, loo
     }
 }
 
-/// Writes a text at the right end of the first row of an area; one that is too long ends in an ellipsis.
+/// Writes a text at the right end of the first row of an area; a text that is too long ends in an ellipsis.
 pub(crate) fn put_right(buffer: &mut Buffer, area: Rect, text: &str, style: Style, look: Look) {
     let blank = area.width.saturating_sub(width_of(text));
     put(buffer, Rect { x: area.x + blank, width: area.width - blank, ..area }, text, style, look);
 }
 
-/// Writes as many of the pieces as fit into a row, from the first on.
+/// Writes as many of the leading pieces as fit into a row.
 pub(crate) fn put_pieces(buffer: &mut Buffer, area: Rect, pieces: &[(String, Style)], look: Look) {
     let mut left = area;
     for (index, (text, style)) in pieces.iter().enumerate() {
@@ -80,7 +80,7 @@ pub(crate) fn put_pieces(buffer: &mut Buffer, area: Rect, pieces: &[(String, Sty
     }
 }
 
-/// Writes a heading with a rule up to the end of the row.
+/// Writes a heading followed by a rule to the end of the row.
 pub(crate) fn put_heading(buffer: &mut Buffer, area: Rect, text: &str, look: Look) {
     let rule = look.rule();
     let start = format!("{} {text} ", rule.repeat(2));
@@ -88,7 +88,7 @@ pub(crate) fn put_heading(buffer: &mut Buffer, area: Rect, text: &str, look: Loo
     put(buffer, area, &format!("{start}{}", rule.repeat(rest.into())), look.heading(), look);
 }
 
-/// One figure: its name, its present value, and its history as a chart where there is room.
+/// One figure: its name, current value, and, if it fits, its history as a chart.
 pub(crate) struct Charted<'a> {
     pub(crate) label: &'a str,
     pub(crate) figure: String,
@@ -127,7 +127,7 @@ impl Charted<'_> {
     }
 }
 
-/// Columns as high as their values; every value other than 0 is visible.
+/// Columns with heights proportional to the values; every value other than 0 is visible.
 fn draw_chart(
     buffer: &mut Buffer,
     area: Rect,

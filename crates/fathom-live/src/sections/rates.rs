@@ -1,4 +1,4 @@
-//! Bytes and I/Os per second of every direction that moves data.
+//! Bytes and I/Os per second for every direction with I/O.
 
 use super::Charted;
 use crate::look::Look;

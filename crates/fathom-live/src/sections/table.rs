@@ -7,31 +7,31 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The name has at least this many columns; up to `LONGEST_NAME`, other columns are dropped for it.
+/// Minimum width of the name; other columns are dropped to extend it up to `LONGEST_NAME`.
 const SHORTEST_NAME: u16 = 8;
 const LONGEST_NAME: u16 = 24;
-/// Columns of short names where there is room for everything.
+/// Width of short names if all columns fit.
 const NAME_ON_WIDE: u16 = 20;
-/// Columns up to this rank are kept rather than a whole name.
+/// Columns up to this rank take precedence over complete names.
 const DEAR: u8 = 4;
 
-/// A column of figures of rows of some kind.
+/// A column of figures in a table.
 pub(crate) struct Column<T> {
     pub(crate) title: &'static str,
     pub(crate) width: u16,
-    /// The smaller, the longer the column is kept on a narrow terminal. The first column holds words.
+    /// Columns with smaller ranks are kept longer on a narrow terminal. The first column contains words.
     pub(crate) rank: u8,
     pub(crate) text: fn(&T, &State) -> String,
 }
 
-/// The columns of a table on a terminal.
+/// The columns of a table that a terminal shows.
 pub(crate) struct Columns<T: 'static> {
     name_width: u16,
     shown: Vec<&'static Column<T>>,
 }
 
 impl<T> Columns<T> {
-    /// The columns that fit next to the longest of the names.
+    /// The columns that fit next to the longest name.
     pub(crate) fn of<'a>(
         all: &'static [Column<T>],
         width: u16,
@@ -40,19 +40,19 @@ impl<T> Columns<T> {
         let longest = names.map(width_of).max().unwrap_or(0).saturating_add(2);
         let shown = fitting(all, width, longest);
         let taken: u16 = shown.iter().map(|column| column.width).sum();
-        // Unused columns stay free at the right.
+        // The space of unused columns is left free at the right.
         let name_width = width.saturating_sub(taken).min(longest.max(NAME_ON_WIDE));
         Columns { name_width, shown }
     }
 
-    /// The row of titles.
+    /// The row of column titles.
     pub(crate) fn draw_titles(&self, buffer: &mut Buffer, row: Rect, title: &str, look: Look) {
         buffer.set_style(row, look.heading());
         put(buffer, Rect { width: self.name_width, ..row }, title, look.heading(), look);
         self.draw_cells(buffer, row, look, |column| (column.title.to_owned(), look.heading()));
     }
 
-    /// The row of an item; `style` is that of a column.
+    /// The row of an item; `style` returns the style of a column.
     pub(crate) fn draw_row(
         &self,
         buffer: &mut Buffer,
@@ -77,7 +77,7 @@ impl<T> Columns<T> {
         for column in &self.shown {
             let (text, style) = cell(column);
             let area = Rect { x, width: column.width.saturating_sub(1), ..row };
-            // Words are aligned left, figures right, as in the titles.
+            // Words are left-aligned and figures right-aligned, as in the titles.
             if column.rank == 0 {
                 put(buffer, area, &text, style, look);
             } else {

@@ -1,4 +1,4 @@
-//! All logs of one job: records go in, bytes for each log's file come out.
+//! All logs of one job: converts records to the bytes of each log file.
 
 use crate::compressed::Packer;
 use crate::entry::{Columns, Entry};
@@ -7,11 +7,12 @@ use crate::record::IoRecord;
 use crate::rules::{LogKind, LogRules};
 use crate::window::Windows;
 
-/// A log that has accumulated this many bytes in windows without I/O is passed on immediately.
+/// Log size at which windows without I/O are passed on immediately.
 const SPILL_BYTES: usize = 128 << 10;
 
-/// Takes a log's bytes before all windows have been written: the number of the output, and its bytes, which
-/// it drains. A job that was idle for hours has millions of windows, which need not be in memory together.
+/// Receives a log's bytes before all windows have been written: the number of the output, and its bytes, which
+/// the receiver drains. A job that was idle for hours has millions of windows, which should not be in memory
+/// together.
 pub type Spill<'a> = dyn FnMut(usize, &mut Vec<u8>) + 'a;
 
 /// The logs of one worker.
@@ -28,7 +29,7 @@ pub struct LogSet {
 pub struct LogOutput {
     /// Its kind.
     pub kind: LogKind,
-    /// Bytes to be written to its file; the writer drains them.
+    /// Pending bytes for its file; the writer drains them.
     pub bytes: Vec<u8>,
     packer: Option<Packer>,
 }
@@ -104,7 +105,7 @@ impl LogSet {
         output.put(&entry_of(record, columns, time_ms, (record.clat_ns, due_ns)), columns);
     }
 
-    /// Ends all logs: the job ended after this many ns of recording.
+    /// Ends all logs; the job ended after this many ns of recording.
     pub fn finish(&mut self, end_ns: u64, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
         if let Some(histogram) = &mut self.histogram {
@@ -132,8 +133,8 @@ const END: usize = 32;
 /// Space for a value.
 const VALUE: usize = 20;
 
-/// The text before and after the value, which the lines of one I/O share, also with those of the next I/Os:
-/// cached, because number formatting limits a full-speed log.
+/// The text before and after the value, shared by the lines of one I/O and of subsequent I/Os. It is cached
+/// because number formatting limits a full-speed log.
 #[derive(Default)]
 struct LineEnds {
     time_ms: Option<u64>,
@@ -142,8 +143,8 @@ struct LineEnds {
     after: LineEnd,
 }
 
-/// A part of a line. It is copied including the unused space: a copy of constant length is a few
-/// instructions, not a call.
+/// A part of a line. It is copied including the unused space because a copy of constant length takes a few
+/// instructions instead of a call.
 #[derive(Default)]
 struct LineEnd {
     text: [u8; END],
@@ -157,7 +158,7 @@ impl LineEnd {
         end
     }
 
-    /// Writes it at this position of a line; returns the position after it.
+    /// Writes the part at this position of a line; returns the position after it.
     #[inline(always)]
     fn write_at(&self, place: usize, line: &mut [u8; 2 * END + VALUE]) -> usize {
         line[place..place + END].copy_from_slice(&self.text);
@@ -200,7 +201,7 @@ impl LineEnds {
     }
 }
 
-/// The log of this kind, and its number.
+/// The log of this kind, and its index.
 fn output_of(outputs: &mut [LogOutput], kind: LogKind) -> Option<(usize, &mut LogOutput)> {
     outputs.iter_mut().enumerate().find(|(_, output)| output.kind == kind)
 }
@@ -235,7 +236,7 @@ fn put_average(
     }
 }
 
-/// One line per I/O in each log.
+/// One line per I/O for each log.
 fn put_single(
     outputs: &mut [LogOutput],
     columns: Columns,

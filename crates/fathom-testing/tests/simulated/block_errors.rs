@@ -1,4 +1,4 @@
-//! `block_error_percentiles` counts what the device has done to each block.
+//! `block_error_percentiles` counts the operations on each block.
 
 use crate::drawn::{failing_device, words};
 use fathom_run::unit::Operation;
@@ -7,11 +7,12 @@ use fathom_testing::run::{Simulated, run};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// What a job must report of its blocks, from the record of the device; `blocks` is how many it has.
+/// The block statistics that a job must report, computed from the record of the device; `blocks` is the job's
+/// number of blocks.
 fn expected(run: &Simulated, block_bytes: u64, blocks: u64) -> BlockErrorReport {
     let mut states: HashMap<(u32, u64), (BlockState, u64)> = HashMap::new();
     let mut report = BlockErrorReport::default();
-    // Bytes moved of an I/O whose rest has been asked for.
+    // Bytes already moved by an I/O whose rest has been requested.
     let mut done: HashMap<u32, u64> = HashMap::new();
     for io in &run.record.served {
         let (well, badly) = match io.operation {
@@ -51,7 +52,7 @@ fn expected(run: &Simulated, block_bytes: u64, blocks: u64) -> BlockErrorReport 
     report
 }
 
-/// The first byte of the job's part of each file.
+/// First byte of the job's part of each file.
 const START: u64 = 8192;
 
 proptest! {
@@ -66,8 +67,8 @@ proptest! {
         end in words(&["--loops=4", "--norandommap=1 --io_size=1m", "--nrfiles=4 --loops=3", "--number_ios=30"]),
         mut device in failing_device(),
     ) {
-        // A trim that ends while it is queued is counted before the ends that await their turn, and two I/Os in flight on one
-        // block have no order.
+        // A trim that completes while it is queued is counted before completions that await processing, and two
+        // I/Os in flight on one block have no order.
         device.ends_rare_ones_at_once &= depth == "--iodepth=1";
         let words = format!(
             "--block_error_percentiles=1 --offset={START} --size=256k {direction} {lengths} {depth} {more} {end}"

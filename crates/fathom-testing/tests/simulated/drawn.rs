@@ -3,7 +3,7 @@
 use fathom_testing::behaviour::{Behaviour, Service};
 use proptest::prelude::*;
 
-/// A device without faults, of any speed and order.
+/// A device without faults, with arbitrary speed and order.
 pub(crate) fn sound_device() -> impl Strategy<Value = Behaviour> {
     let service = prop_oneof![
         (1_000u64..300_000).prop_map(Service::Fixed),
@@ -26,7 +26,7 @@ pub(crate) fn sound_device() -> impl Strategy<Value = Behaviour> {
         })
 }
 
-/// A device that takes I/Os in parts and moves only parts of them, as devices may.
+/// A device that may accept I/Os in parts and transfer them partially.
 pub(crate) fn awkward_device() -> impl Strategy<Value = Behaviour> {
     (sound_device(), 0u32..300, 0u32..300, 0u32..10).prop_map(
         |(behaviour, short_permille, refused_permille, longest_refusal)| Behaviour {
@@ -38,7 +38,7 @@ pub(crate) fn awkward_device() -> impl Strategy<Value = Behaviour> {
     )
 }
 
-/// A device on which I/Os also fail.
+/// A device on which I/Os may also fail.
 pub(crate) fn failing_device() -> impl Strategy<Value = Behaviour> {
     let errnos = prop::sample::select(vec![libc::EIO, libc::ENOSPC, libc::EINVAL, libc::ETIMEDOUT]);
     (awkward_device(), 0u32..30, prop::collection::vec((0u64..400, errnos), 0..3)).prop_map(
@@ -46,7 +46,7 @@ pub(crate) fn failing_device() -> impl Strategy<Value = Behaviour> {
     )
 }
 
-/// The words of a job without verification: what it does, how deep, how fast, and until when.
+/// The arguments of a job without verification: pattern, depth, rate, and end.
 pub(crate) fn job() -> impl Strategy<Value = String> {
     let direction = words(&[
         "--rw=read",
@@ -122,7 +122,7 @@ pub(crate) fn job() -> impl Strategy<Value = String> {
     })
 }
 
-/// One of these.
+/// Selects one of these.
 pub(crate) fn words(choices: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(choices)
 }

@@ -1,4 +1,4 @@
-//! Random jobs on random devices, as many I/Os as are asked for, with every assertion of the run loop.
+//! Random jobs on random devices, with a configurable number of I/Os and every assertion of the run loop.
 
 use crate::drawn::{awkward_device, failing_device, job, sound_device};
 use crate::run_loop::{check_ends, check_slots};
@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// How many I/Os are simulated in `make test`; `make soak` asks for more.
+/// Number of I/Os simulated in `make test`; `make soak` requests more.
 const USUAL: u64 = 100_000;
 
-/// Names the number of I/Os.
+/// Environment variable with the number of I/Os.
 const COUNT: &str = "FATHOM_SIMULATED_IOS";
 
 #[test]
@@ -21,7 +21,7 @@ fn no_random_job_breaks_an_invariant() {
     let devices = prop_oneof![sound_device(), awkward_device(), failing_device()];
     let jobs =
         (job(), devices, prop_oneof![Just(""), Just("--continue_on_error=all"), Just("--verify=crc32c")]);
-    // The same ones every time where there are few: what fails can be repeated. In bulk, others each time.
+    // A small number uses fixed seeds, so that failures can be reproduced. In bulk, seeds vary.
     let mut runner = match asked {
         None => TestRunner::deterministic(),
         Some(_) => TestRunner::default(),
@@ -30,7 +30,7 @@ fn no_random_job_breaks_an_invariant() {
     while done < wanted {
         let tree = jobs.new_tree(&mut runner).unwrap_or_else(|reason| panic!("no job is drawn: {reason}"));
         let (words, device, more) = tree.current();
-        // Reads that verify what was written have their own rules on what goes with them.
+        // Verifying reads restrict the options that can be combined with them.
         let more = if more.contains("verify") && !fits_verify(&words) { "" } else { more };
         let words = format!("{words} {more}");
         let shown = format!("{words}\n{device:?}");
@@ -49,7 +49,7 @@ fn fits_verify(words: &str) -> bool {
     words.contains("--rw=write ") && words.contains("--bs=4k ") && !words.contains("norandommap")
 }
 
-/// What was done, for those who run the test by itself.
+/// A summary for users who run this test individually.
 #[allow(clippy::print_stderr)]
 fn tell(runs: u64, ios: u64) {
     eprintln!("{ios} I/Os of {runs} jobs");

@@ -1,5 +1,5 @@
-//! Open loops against truths that arithmetic gives: what a device that stalls does to I/Os that keep coming, and the formulas of
-//! queues with one server.
+//! Open loops against analytical results: the effect of a stalling device on I/Os that keep arriving, and the
+//! formulas of single-server queues.
 
 use fathom_stats::Direction;
 use fathom_stats::arrivals::ArrivalsReport;
@@ -23,7 +23,7 @@ fn assert_close(what: &str, found: f64, truth: f64) {
     assert!((found - truth).abs() <= 0.01 * truth, "{what}: {found} instead of {truth}");
 }
 
-/// Nothing ends for a second, every five seconds.
+/// Nothing completes for one second in every five.
 fn stalling() -> Behaviour {
     let begin = |number: u64| BEGIN_NS + number * 5 * SECOND + 2 * SECOND;
     Behaviour {
@@ -40,13 +40,14 @@ fn stalls_have_the_response_times_that_arithmetic_gives() {
         let run = run(&format!("{A_MINUTE} --open_loop=1 --iodepth={depth}"), stalling());
         let arrivals = arrivals(&run);
         assert_eq!((arrivals.due(), arrivals.waiting), (60_000, 0), "depth {depth}");
-        // A fifth comes while nothing ends, evenly over a second; with one slot, it takes another ninth of one to catch up.
+        // A fifth of the I/Os arrive during the stall, evenly over a second; with one slot, catching up takes
+        // another ninth of a second.
         let (waits, longest) = if depth == 1 { (1000.0 + 1000.0 / 9.0, 1000.0) } else { (1000.0, 1000.0) };
         for percent in [50.0, 75.0] {
             assert_close("usual", percentile(&arrivals, percent), 0.1 * MS as f64);
         }
         for percent in [90.0, 95.0, 99.0, 99.9] {
-            // This many in five seconds take longer.
+            // Number of I/Os in five seconds that take longer.
             let slower = 5000.0 * (100.0 - percent) / 100.0;
             let truth = longest * (1.0 - slower / waits);
             assert_close(
@@ -69,11 +70,11 @@ fn a_closed_loop_does_not_see_the_stalls() {
     assert!(run.arrivals().is_none());
     let latencies = run.samples().directions[Direction::Read].clat.snapshot();
     let p99_9 = latencies.histogram.percentiles(&[99.9])[0];
-    // The truth is 995 ms: twelve I/Os waited for those that never came.
+    // The correct value is 995 ms: twelve I/Os waited for those that never completed.
     assert!(p99_9 < MS, "{p99_9}");
 }
 
-/// Arrivals at random at a server of which they take half the time, 1 ms each on average.
+/// Random arrivals at a server with a utilization of one half and a mean service time of 1 ms.
 fn one_server(service: Service, depth: u32, count: u64) -> ArrivalsReport {
     let device = Behaviour { service, channels: 1, ..Behaviour::default() };
     let words = format!(
@@ -102,7 +103,7 @@ fn the_response_times_of_a_queue_with_fixed_service_are_those_of_the_formula() {
         let waiting = percentile(&arrivals, percent) / MS as f64 - 1.0;
         assert_close(&format!("{percent} %"), 100.0 * waits_up_to(waiting, 0.5), percent);
     }
-    // Little: as many wait on average as come in the time that one waits.
+    // Little's law: the mean number waiting equals the arrivals during the mean wait.
     assert_close("backlog", arrivals.mean_backlog(), 0.5 * 0.5);
 }
 
@@ -117,14 +118,14 @@ fn waits_up_to(time: f64, load: f64) -> f64 {
 
 #[test]
 fn what_waits_at_the_end_counts_with_its_time_so_far() {
-    // 2000 a second where 1000 are served: half of them wait at the end of ten seconds.
+    // 2000 arrivals per second with a service rate of 1000: half of them are waiting after ten seconds.
     let device = Behaviour { service: Service::Fixed(MS), channels: 1, ..Behaviour::default() };
     let words = "--rw=randread --bs=4k --size=100m --time_based --runtime=10s --rate_iops=2000 --open_loop=1 --iodepth=4";
     let arrivals = arrivals(&run(words, device));
     assert_close("due", arrivals.due() as f64, 20_000.0);
     assert_close("waiting", arrivals.waiting as f64, 10_000.0);
     assert_eq!(arrivals.response.count, arrivals.due());
-    // The waits of started arrivals are spread evenly from 0 to 5 s, as are those of the arrivals that never started.
+    // The waits of started arrivals are uniform from 0 to 5 s, as are those of the arrivals that never started.
     assert_close("median", percentile(&arrivals, 50.0), 2.5 * SECOND as f64);
     assert_close("backlog", arrivals.mean_backlog(), 5_000.0);
 }
@@ -148,7 +149,7 @@ fn a_ramp_leaves_its_backlog_and_none_of_its_counts() {
     let device = Behaviour { service: Service::Fixed(MS), channels: 1, ..Behaviour::default() };
     let words = "--rw=randread --bs=4k --size=100m --time_based --ramp_time=2s --runtime=2s --rate_iops=2000 --open_loop=1";
     let arrivals = arrivals(&run(words, device));
-    // 2000 wait when the ramp is over, 4000 at the end.
+    // 2000 are waiting at the end of the ramp, 4000 at the end of the run.
     assert_close("waiting", arrivals.waiting as f64, 4000.0);
     assert_close("backlog", arrivals.mean_backlog(), 3000.0);
     assert_close("started", arrivals.start_delay.count as f64, 2000.0);

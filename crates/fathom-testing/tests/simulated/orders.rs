@@ -1,10 +1,11 @@
-//! The order of I/Os is fio's, over passes, files and directions: what is recorded here is what fio 3.41 did with the same words.
+//! I/Os have fio's order over passes, files and directions: the expected sequences were recorded with fio 3.41
+//! and the same arguments.
 
 use fathom_run::unit::Operation;
 use fathom_testing::behaviour::{Behaviour, Service};
 use fathom_testing::run::{Simulated, run};
 
-/// Words, and what fio did: direction, file, and block of 4 KiB.
+/// Arguments, and fio's I/Os: direction, file, and 4 KiB block.
 const ORDERS: &[(&str, &str)] = &[
     (
         "--rw=rw --nrfiles=2 --size=48k --loops=3 --randseed=5",
@@ -69,7 +70,7 @@ fn orders_are_those_of_fio() {
     }
 }
 
-/// How often a loop asks whether there is more to do depends on how long it waits for what is in flight.
+/// The number of times that a loop checks for more work depends on how long it waits for I/Os in flight.
 #[test]
 fn orders_are_no_matter_of_time() {
     let mix = "--rw=rw --size=40k --randseed=5 --verify=crc32c --loops=4 --iodepth=8";

@@ -17,7 +17,8 @@ fn gaps(run: &Simulated) -> Vec<u64> {
 
 #[test]
 fn what_is_due_starts_though_nothing_has_ended() {
-    // 100 a second, 200 ms each, eight at a time: after eight the queue is full, and until then each starts when it is due.
+    // 100 per second, 200 ms each, eight at a time: the queue is full after eight, and until then each starts
+    // when it is due.
     let device = Behaviour { service: Service::Fixed(200 * MS), ..Behaviour::default() };
     let run = run("--rw=randread --bs=4k --size=128k --iodepth=8 --rate_iops=100", device);
     let gaps = gaps(&run);
@@ -29,7 +30,7 @@ fn what_is_due_starts_though_nothing_has_ended() {
 
 #[test]
 fn a_look_at_the_time_keeps_nothing_from_starting() {
-    // The loop looks at the time every 10 ms, at some rate right while an I/O is being handed over.
+    // The loop reads the clock every 10 ms, at some rates during the submission of an I/O.
     for rate in 80..140 {
         let service = Service::Fixed(5_000 * MS);
         let device = Behaviour { service, submission_ns: 400_000, ..Behaviour::default() };

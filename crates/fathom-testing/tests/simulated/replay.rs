@@ -1,4 +1,4 @@
-//! Replayed logs: every entry once, none before its time, and syncs as the barriers that they are.
+//! Replayed logs: every entry exactly once, none before its time, with syncs as barriers.
 
 use crate::drawn::awkward_device;
 use fathom_run::unit::Operation;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const BLOCK: u64 = 512;
 
-/// An entry: what it does, its block, how many it takes, and ms after the entry before.
+/// An entry: its operation, block, number of blocks, and ms after the previous entry.
 #[derive(Clone, Debug)]
 struct Entry {
     word: &'static str,
@@ -21,12 +21,12 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     let word = prop::sample::select(vec!["read", "write", "write", "read", "sync"]);
     let entry = (word, 0u64..100, 1u64..17, prop_oneof![3 => Just(0u64), 1 => 1u64..20])
         .prop_map(|(word, block, blocks, pause_ms)| Entry { word, block, blocks, pause_ms });
-    // Syncs alone are no log.
+    // A log needs more than syncs.
     let first = Entry { word: "write", block: 99, blocks: 1, pause_ms: 0 };
     prop::collection::vec(entry, 1..60).prop_map(move |rest| [vec![first.clone()], rest].concat())
 }
 
-/// A log of version 3, whose times are in µs from its start.
+/// A version 3 log, with times in µs from its start.
 fn text(entries: &[Entry]) -> String {
     let (mut text, mut at) = ("fio version 3 iolog\n0 data add\n0 data open\n".to_owned(), 0);
     for Entry { word, block, blocks, pause_ms } in entries {

@@ -1,4 +1,4 @@
-//! What holds for every job on every device.
+//! Properties of every job on every device.
 
 use crate::drawn::{awkward_device, failing_device, job, sound_device};
 use fathom_run::region::Stage;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Every I/O that was issued has ended, exactly once, and is no longer waited for.
+/// Every issued I/O has completed exactly once, and is no longer awaited.
 pub(crate) fn check_ends(run: &Simulated) {
     assert!(!run.hung);
     assert_eq!(run.block().stage(), Stage::Ended);
@@ -21,7 +21,7 @@ pub(crate) fn check_ends(run: &Simulated) {
     assert_eq!(numbers.last().map_or(0, |last| last + 1), numbers.len() as u64, "some never ended");
 }
 
-/// Never more in flight than the depth, and no two I/Os of one slot at the same time.
+/// Never more I/Os in flight than the depth, and never two in one slot.
 pub(crate) fn check_slots(run: &Simulated) {
     assert!(run.record.most_in_flight as u32 <= run.plan.workers[0].depth, "{}", run.record.most_in_flight);
     let mut by_slot: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
@@ -43,7 +43,7 @@ fn check_counts(run: &Simulated) {
     }
 }
 
-/// Bins add up to the counts, and latencies to each other.
+/// Bins add up to the counts, and partial latencies to totals.
 fn check_latencies(run: &Simulated) {
     let samples = run.samples();
     let recording = run.plan.job_of(&run.plan.workers[0]).measurement.clone();
@@ -71,7 +71,7 @@ proptest! {
         check_ends(&run);
         check_slots(&run);
         check_latencies(&run);
-        // Both counters restart meanwhile.
+        // Both counters restart in between.
         if !words.contains("ramp_time") && !words.contains("latency_target") {
             check_counts(&run);
         }
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// What the loop may take for a few looks at the clock, and for I/Os that were drawn together.
+/// Tolerance for the loop's clock readings, and for I/Os drawn together.
 const SLACK_NS: u64 = 10_000;
 
 #[test]
@@ -129,7 +129,7 @@ fn latencies_are_those_of_the_device() {
     assert!((200_000..200_100).contains(&clat.max_ns), "{}", clat.max_ns);
 }
 
-/// An I/O in place of one that has completed is at the depth that was reached before.
+/// An I/O that replaces a completed one is counted at the depth that was reached before.
 #[test]
 fn depths_are_those_that_are_reached() {
     let device = Behaviour { service: Service::Fixed(200_000), ..Behaviour::default() };

@@ -1,4 +1,4 @@
-//! Targets that are no files: an engine brings the storage on which its jobs work, and every rule on files holds there.
+//! Targets that are not files: an engine provides the storage for its jobs, and all rules for files apply there.
 
 use fathom_run::message::Message;
 use fathom_stats::Direction;
@@ -7,7 +7,7 @@ use fathom_testing::objects::{DEFINITION, Objects, Server, with_server};
 use fathom_testing::run::{Simulated, run_on};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Runs a job on a server that holds these objects; the server is as the job leaves it.
+/// Runs a job on a server with these objects; afterwards the server is in the state left by the job.
 fn run(objects: &[(&str, usize)], words: &str) -> (Simulated, Server) {
     run_on_server(Server::holding(objects), words)
 }
@@ -46,7 +46,7 @@ fn sizes_are_those_of_the_server() {
     assert_eq!(bytes(&run, Direction::Read), 20 << 10);
     assert_eq!(server.log, ["open a", "close a"]);
 
-    // What is there stays, and what is missing comes after it.
+    // Existing content is kept, and missing content is appended.
     let (run, server) = self::run(&[("a", 8 << 10)], "--filename=a --rw=read --size=16k");
     assert_eq!(bytes(&run, Direction::Read), 16 << 10);
     assert_eq!(server.objects["a"][..8 << 10], vec![7; 8 << 10]);

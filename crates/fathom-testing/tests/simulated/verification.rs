@@ -1,4 +1,4 @@
-//! The verifier raises no false alarm, and misses nothing.
+//! The verifier raises no false alarms and misses nothing.
 
 use crate::drawn::{awkward_device, failing_device, words};
 use fathom_run::unit::Operation;
@@ -6,7 +6,7 @@ use fathom_testing::behaviour::{Behaviour, Damage};
 use fathom_testing::run::run;
 use proptest::prelude::*;
 
-/// Jobs that check what they wrote, over themselves as well.
+/// Jobs that check their writes, including overwritten ones.
 fn verifying_job() -> impl Strategy<Value = String> {
     let direction = words(&["write", "randwrite", "randrw", "rw", "trimwrite", "write:8k"]);
     let method = words(&[

@@ -1,4 +1,4 @@
-//! Compressed size of a chunk on its own.
+//! Compressed size of an individual chunk.
 
 use fathom_command::Failure;
 use flate2::{Compress, Compression, FlushCompress, Status};

@@ -118,11 +118,11 @@ impl Target {
 pub(super) struct Found {
     /// Chunks read.
     pub(super) chunks: u64,
-    /// Number of unique ones.
+    /// Number of unique chunks.
     pub(super) unique: u64,
-    /// Number of unique ones that occur more than once; exact method only.
+    /// Number of unique chunks that occur more than once; exact method only.
     pub(super) duplicated: Option<u64>,
-    /// Compressed size of the unique ones, each on its own.
+    /// Total compressed size of the unique chunks, each compressed individually.
     pub(super) compressed_bytes: Option<u64>,
     /// Each unique chunk and its offsets, by hash, if they are kept.
     pub(super) extents: Vec<(Hash, Vec<u64>)>,

@@ -21,7 +21,7 @@ impl Layout {
         (self.groups as usize) << self.bits
     }
 
-    /// Coarseness of lines with `bins` bins: how many bins were merged into one, as a power of two.
+    /// Number of merged bins for lines with `bins` bins, as a power of two (coarseness).
     pub(super) fn coarseness(self, bins: usize) -> Option<u32> {
         (0..=self.bits).find(|coarseness| self.bins() >> coarseness == bins)
     }
@@ -63,7 +63,7 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Drops everything slower than this.
+    /// Drops all latencies above this value.
     pub(super) fn cut_above(&mut self, latency_ns: f64) {
         for bin in 0..self.counts.len() {
             if self.bounds(bin).0 >= latency_ns {

@@ -22,7 +22,7 @@ pub(super) struct Rules {
     pub(super) by_overlap: bool,
     /// Only this direction.
     pub(super) direction: Option<u8>,
-    /// Slower I/Os are left out, nanoseconds.
+    /// Slower I/Os are ignored, in nanoseconds.
     pub(super) latency_limit_ns: f64,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn divide(windows: &[Window], rules: &Rules) -> Result<Vec<Interval>,
     Ok(filled.collect())
 }
 
-/// All windows together.
+/// The sum of all windows.
 pub(super) fn whole(windows: &[Window], rules: &Rules) -> Histogram {
     let coarseness = windows.iter().map(|window| window.coarseness).max().unwrap_or_default();
     let mut histogram = Histogram::new(rules.layout, coarseness);

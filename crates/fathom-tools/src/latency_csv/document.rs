@@ -36,7 +36,7 @@ pub(super) struct Row {
     pub(super) count: u64,
     /// I/Os up to and including this bin.
     pub(super) cumulative: u64,
-    /// The same as a share of all, 0 to 1.
+    /// The cumulative count as a share of all I/Os, 0 to 1.
     pub(super) share: f64,
 }
 
@@ -118,7 +118,7 @@ fn document_start(text: &str) -> Option<usize> {
     None
 }
 
-/// An invalid bin.
+/// Error for an invalid bin.
 #[derive(Debug, Error)]
 #[error("job {job}: `{ns}: {count}` in the bins of {latency} is not a count of I/Os at a time in ns")]
 struct BadBin {

@@ -32,7 +32,7 @@ pub(crate) fn is_weak(method: Method, format: HeaderFormat) -> bool {
     format == HeaderFormat::First && matches!(method, Method::Sha256 | Method::Sha512)
 }
 
-/// The digest, and the second half of the last block hashed.
+/// The digest, followed by the second half of the last hashed block.
 fn sha512(data: &[u8], digest: &Checksum, room: &mut [u8]) {
     const BLOCK: usize = 128;
     const LENGTH_AT: usize = 112;

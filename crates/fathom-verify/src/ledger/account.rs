@@ -7,13 +7,13 @@ use thiserror::Error;
 /// Why a ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccountError {
-    /// Its beginning is missing.
+    /// The beginning of the ledger is missing.
     #[error("its first record is cut off, damaged, or from another version of fathom")]
     NoStart,
-    /// Another kind of file.
+    /// Not a ledger.
     #[error("not a ledger: verify_ledger= creates them")]
     NoLedger,
-    /// A file number that the beginning does not name.
+    /// A file number that the start record does not define.
     #[error("a record names file number {file} of {files}: the ledger is damaged")]
     UnknownFile {
         /// The number of the file.
@@ -24,16 +24,16 @@ pub enum AccountError {
     /// More than one ledger.
     #[error("the file holds two ledgers, one after the other")]
     TwoLedgers,
-    /// A rule that no job can have.
+    /// An impossible rule for blocks.
     #[error("its rule for blocks is impossible: the ledger is damaged")]
     ImpossibleRule,
-    /// A write beyond all files.
+    /// A write outside all files.
     #[error("write {number} has an impossible offset: the ledger is damaged")]
     ImpossibleOffset {
         /// The number of the write.
         number: u64,
     },
-    /// An end without a beginning.
+    /// An end record without a start.
     #[error("number {id} ends but never began: the ledger is damaged")]
     NeverBegan {
         /// The number in the ledger.
@@ -61,9 +61,9 @@ pub struct Account {
 /// A write or a trim, with its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What and where.
+    /// The operation and its location.
     pub issued: Issued,
-    /// How it ended, if known.
+    /// Its end, if known.
     pub end: Option<End>,
 }
 
@@ -76,7 +76,7 @@ pub struct Sync {
     pub kind: SyncKind,
     /// Number of the file.
     pub file: u32,
-    /// When it began, ns.
+    /// Start time, ns.
     pub begun_ns: u64,
     /// How it ended, if known.
     pub end: Option<End>,
@@ -91,7 +91,7 @@ pub struct End {
     pub is_well: bool,
 }
 
-/// What a [`Record::Ended`] refers to.
+/// The number of the operation that a [`Record::Ended`] refers to.
 #[derive(Clone, Copy)]
 enum Open {
     Operation(usize),

@@ -1,5 +1,5 @@
-//! Data without a record: the last records of a ledger may be lost with the machine that kept it, although their writes have
-//! arrived.
+//! Data without a record: the last records of a ledger may be lost together with its machine although their
+//! writes have reached the storage.
 
 use crate::check::{Reading, check};
 use crate::header::{Header, HeaderFormat};

@@ -79,7 +79,7 @@ pub struct BrokenPromise {
     pub length: u64,
     /// The first byte that breaks the promise.
     pub first_wrong: u64,
-    /// The least that should be there.
+    /// The minimum content that should be there.
     pub promised: PromisedWrite,
     /// What was found: `short` beyond the end of the file, `unreadable`, or the class of the verdict.
     pub class: &'static str,

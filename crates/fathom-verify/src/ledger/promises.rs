@@ -26,13 +26,13 @@ pub enum PromisedBy {
     Sync {
         /// Index of its ledger.
         ledger: usize,
-        /// Its number there.
+        /// Its number in the ledger.
         id: u64,
         /// Its kind.
         kind: SyncKind,
         /// When it began, ns.
         begun_ns: u64,
-        /// When it had ended, ns.
+        /// End time, ns.
         ended_ns: u64,
     },
 }

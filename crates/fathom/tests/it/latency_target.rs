@@ -28,7 +28,7 @@ fn everything_meets_the_target() {
         );
         let job = json::job(&document, "a");
         assert_eq!((code, json::integer(job, "latency_depth")), (0, 8), "{text}");
-        // Windows at 1, 2, 4 and 8, and one more, which alone is reported.
+        // Windows at depths 1, 2, 4 and 8, and one more, which is the only one reported.
         let runtime = json::integer(job, "read/runtime");
         assert!((190..10_000).contains(&runtime), "{runtime} ms");
         assert!(text.contains("depth=8\n"), "{text}");
@@ -62,8 +62,8 @@ fn a_share_of_the_io_may_be_slower() {
     assert_eq!((code, json::integer(job, "latency_depth")), (0, 4), "{text}");
     assert_eq!(json::integer(job, "latency_target_ns"), 1_000);
     assert_eq!(json::integer(job, "latency_window_us"), 100_000);
-    // The last window ran at the depth found, and only it is in the report: unless one ended early, a quarter
-    // of all I/Os were at four.
+    // The last window ran at the depth found, and is the only one in the report: unless one ended early, a
+    // quarter of all I/Os were at depth four.
     let levels = &job["iodepth_level"];
     assert!(levels["4"].as_f64().expect("a share") > 0.0, "{levels}");
 }
@@ -80,10 +80,12 @@ fn the_search_goes_on_where_asked() {
     assert!(json::integer(job, "read/runtime") >= 1_990, "{text}");
 }
 
-/// Twenty reads per second: one takes 50 ms, and at a depth of nine each waits for eight others, longer than the target.
+/// Twenty reads per second: one takes 50 ms, and at depth nine each waits for eight others, which exceeds the
+/// target.
 ///
-/// A busy machine can make any depth too slow, but none fast enough: how deep the queue may be has a limit, and how many
-/// reads a window has. A fifth of a window may be late, so that a machine that stands still for a moment decides nothing.
+/// A busy machine can make any depth too slow, but cannot make one fast enough: the queue depth and the number
+/// of reads per window have upper bounds. A fifth of a window may be late, so that a brief stall of the machine
+/// does not affect the result.
 #[test]
 fn the_depth_follows_a_device_that_slows_down() {
     fathom_only!();

@@ -141,7 +141,7 @@ fn what_is_broken_is_told_with_the_write_and_the_sync() {
     ] {
         assert!(text.contains(wanted), "{wanted} is not in: {text}");
     }
-    // The file at another place, and missing.
+    // The file at another location, and missing.
     let moved = ledgers.path().join("moved");
     std::fs::rename(&data, &moved).or_else(|_| std::fs::copy(&data, &moved).map(drop)).expect("a copy");
     std::fs::remove_file(&data).expect("the file is there");
@@ -166,7 +166,7 @@ fn ledgers_over_one_file_are_checked_together() {
     let text = check(&format!("{path}.1 {path}.2 {path}.3"), 0);
     assert!(text.contains("job second, clone 3: 64 writes issued"), "{text}");
     assert!(text.contains("Checked 262144 bytes in 64 places"), "{text}");
-    // Alone, the first does not know that others came later.
+    // On its own, the first ledger does not show that other writes came later.
     assert!(check(&format!("{path}.1"), 1).contains("wrong file: clone 3 wrote this block"));
     check(&format!("{path}.3"), 0);
 }
@@ -199,7 +199,7 @@ fn another_host_takes_ledgers() {
     let target = require!(Mounted::memory(4 << 20));
     let ledgers = scratch();
     let path = ledgers.path().join("ledger").display().to_string();
-    // A port that was free a moment ago.
+    // A port that was unused a moment ago.
     let port =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr()).expect("a port").port();
     let receiver = Launch::fathom(Path::new("/"))

@@ -107,7 +107,7 @@ fn names_and_columns_are_fios() {
 fn windows_lie_on_multiples_and_sum_to_the_total() {
     fathom_only!();
     let directory = scratch();
-    // Five I/Os, then a pause of 300 ms: windows without I/O between those with.
+    // Five I/Os followed by a pause of 300 ms: windows with and without I/O.
     let words = "--name=a --ioengine=null --size=1M --bs=8k --rw=read --number_ios=15 --thinktime=300000 \
                  --thinktime_blocks=5 --log_avg_msec=100 --write_bw_log=p --write_iops_log=p --write_lat_log=p";
     let (document, _) = run(directory.path(), words);
@@ -154,8 +154,7 @@ fn a_compressed_log_inflates_to_the_text() {
     assert_eq!(rows.len(), 1024);
     assert!(rows.iter().all(|row| row.len() == 6 && row[3] == "4096"));
     if let Ok(fio) = reference() {
-        // The same records, as an older fio reads them: time, value, direction and size are at the same
-        // places.
+        // The same records as read by an older fio: time, value, direction and size are in the same positions.
         let theirs = Launch::of(&fio, directory.path()).words("--inflate-log=p_clat.1.log.fz").run();
         assert_eq!(theirs.code(), 0);
     }
@@ -218,7 +217,7 @@ fn kib_of_bandwidth_lines(directory: &Path, name: &str) -> f64 {
 #[test]
 fn the_bandwidth_of_all_jobs() {
     fathom_only!();
-    // I/O of the ramp is in no line, as it is in no total.
+    // I/O of the ramp appears in no line and in no total.
     for ramp in ["", "--ramp_time=700ms"] {
         let directory = scratch();
         let words = "--bandwidth-log --name=a --ioengine=null --size=1M --bs=4k --rw=randrw --rate_iops=500 --runtime=1200ms \

@@ -1,8 +1,8 @@
-//! The program as its users run it: jobs in, reports, files and system calls out.
+//! Tests of the complete program: jobs as input; reports, files and system calls as output.
 //!
-//! Everything goes through the executable. `FATHOM_TEST_PROGRAM` names another one to try the tests on, such as
-//! an installed fio; tests of what fio does not promise are skipped then. What a machine cannot do (no root, no
-//! strace) is skipped with a line that says so, and the lines are collected in the file named by
+//! Everything goes through the executable. `FATHOM_TEST_PROGRAM` selects another program, such as an installed
+//! fio; tests of features that fio does not have are then skipped. Tests that a machine does not support (no
+//! root, no strace) are skipped with a message, and the messages are collected in the file named by
 //! `FATHOM_SKIP_LOG`.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Network and FUSE file systems: the jobs of a published benchmark of one, the mount in the report, the layers that
+//! Network and FUSE file systems: the jobs of a published benchmark, the mount in the report, the layers that
 //! `explain` and `quick` identify, and daemons that die or stop.
 
 use crate::support::program::{Finished, Launch, reference};
@@ -93,12 +93,12 @@ fn all_servers() -> Result<(), String> {
 }
 
 /// The jobs of the benchmark, with 16 MiB instead of 10 GiB: the preparation, random reads with direct I/O,
-/// sequential reads. With the number of I/Os of each, and their size.
+/// sequential reads. Each comes with its number of I/Os and their size.
 fn published_jobs() -> Vec<(String, u64, u64)> {
     let job = "--randrepeat=1 --name=test --filename=fiotest --iodepth=1 --size=16m";
     let mut jobs = vec![(format!("{job} --bs=128k"), 16 * MIB / (128 * KIB), 128 * KIB)];
     for (size, bytes) in [("4k", 4 * KIB), ("128k", 128 * KIB), ("2m", 2 * MIB)] {
-        // The smallest blocks would take long.
+        // The smallest blocks would be too slow.
         let io_size = if bytes < 128 * KIB { MIB } else { 16 * MIB };
         jobs.push((
             format!("{job} --bs={size} --readwrite=randread --io_size={io_size} -direct=1"),
@@ -376,7 +376,7 @@ fn a_daemon_that_dies_ends_the_job_with_its_error() {
     let finished = running.finish();
     let document = check_local_job(&finished);
     let error = json::integer(json::job(&document, "remote"), "error") as i32;
-    // Those in flight, and later ones.
+    // The I/Os in flight, and later ones.
     assert!([libc::ENOTCONN, libc::ECONNABORTED].contains(&error), "{error}: {}", finished.stderr);
     let named = ["Transport endpoint is not connected", "Software caused connection abort"];
     assert!(named.iter().any(|name| finished.stderr.contains(name)), "{}", finished.stderr);

@@ -1,6 +1,7 @@
-//! Notes never stand where a program reads a report: a job for each note that there is in the sources, in each format for programs.
+//! Notes never appear where a program reads a report: a job for each note in the sources, in each
+//! machine-readable format.
 //!
-//! The table has a row for each call that makes a note. A note that is added to the sources has to be added here.
+//! The table has a row for each call that produces a note. New notes in the sources must be added here.
 
 use crate::support::program::Launch;
 use crate::support::{scratch, skip};

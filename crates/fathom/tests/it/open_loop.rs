@@ -1,4 +1,4 @@
-//! `open_loop`: I/Os are due whether or not the storage keeps up, and the reports give the time since then.
+//! `open_loop`: I/Os are due regardless of the storage's speed, and the reports contain the time since then.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::program::{Finished, Launch};
@@ -65,7 +65,7 @@ fn an_interrupted_run_tells_what_waited() {
     let text = running.finish().stdout;
     let last = text.rsplit("   not started : ").next().expect("the last report");
     let waiting: u64 = last.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    // About one second, minus the job's late start, with 100 of 1000 per second served.
+    // About one second, minus the job's late start, with 100 of 1000 I/Os per second served.
     assert!(waiting >= 300, "{text}");
     assert!(text.contains("    resp (msec): min="), "{text}");
     assert!(text.contains("    resp percentiles (msec):"), "{text}");
@@ -154,7 +154,7 @@ fn the_times_of_a_log_are_a_schedule() {
         (40, 0),
         "{read}"
     );
-    // The last one waits for 39 others of 10 ms, less the 39 ms that it came after the first.
+    // The last read waits for 39 others of 10 ms, minus the 39 ms by which it was due after the first.
     assert!(json::integer(read, "resp_ns/max") >= 360 * MS, "{read}");
     assert!(json::integer(read, "arrivals/backlog_max") >= 30, "{read}");
 }

@@ -1,4 +1,4 @@
-//! `--parse-only`: checks names and values of options, and nothing else: no engine, no file, no clone.
+//! `--parse-only`: checks only names and values of options, without any engine, file or clone.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;
@@ -23,7 +23,7 @@ fn engines_are_not_looked_for() {
         "[a]\nioengine=nosuch\nsize=1m\n",
         "[a]\nioengine=libhdfs\nsize=1m\n",
         "[a]\nioengine=windowsaio\nsize=1m\n",
-        // Known, with their own options.
+        // Known engines, with their options.
         "[a]\nioengine=sg\nhipri\nsize=1m\n",
         "[a]\nioengine=net\nhostname=localhost\nport=2000\nsize=1m\n",
         "[a]\nioengine=rdma\nhostname=localhost\nport=2000\nsize=1m\n",

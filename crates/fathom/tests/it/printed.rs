@@ -95,7 +95,7 @@ fn no_file_steers_the_terminal() {
     ] {
         steers_nothing(directory.path(), words);
     }
-    // A ledger of a job and a file with such names.
+    // A ledger with such names of a job and a file.
     let elsewhere = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
     let ledger = elsewhere.path().join("ledger");
     let job = "--size=64k --bs=4k --rw=write --verify=crc32c --fsync=4 --output=report.txt";
@@ -165,8 +165,7 @@ fn mistakes_are_told_once_and_help() {
     }
 }
 
-/// Text longer than the terminal goes through the pager, completely; in a pipe or on a tall terminal it does
-/// not.
+/// Text longer than the terminal goes through the pager, completely; in a pipe or on a tall terminal it does not.
 #[test]
 fn long_text_goes_through_the_pager() {
     fathom_only!();

@@ -197,7 +197,7 @@ fn expect_refused(directory: &Path, target: &Path, words: &str, reason: &str) {
         assert!(refused.stderr.contains(reason), "{words}: {}, expected {reason}", refused.stderr);
         content() == before
     };
-    // The kernel may write to a mounted file system, but not during each of several runs.
+    // The kernel may write to a mounted file system, but not in each of several runs.
     let mounts = std::fs::read_to_string("/proc/mounts").expect("mounts");
     let is_mounted = mounts.lines().any(|line| line.split(' ').next() == target.to_str());
     let tries = if is_mounted { 5 } else { 1 };
@@ -341,7 +341,7 @@ fn files_are_made_for_the_test_and_marked() {
         assert!(page.contains(part), "{part} is not on the page");
     }
     std::fs::remove_file(here.join("saturation-data.pts.jsonl")).expect("it is there");
-    // It stays as long as the test can be resumed, and no other file is used in its place.
+    // The file is kept as long as the test can be resumed, and no other file is used in its place.
     let long = words.replace(SHORT, "");
     let running = start(here, &long);
     wait_for_steps(&here.join("saturation-data.pts.jsonl"), 1);
@@ -358,7 +358,7 @@ fn files_are_made_for_the_test_and_marked() {
     assert_eq!(refused.code(), 1, "{}", refused.stderr);
     assert!(std::fs::read(&other).expect("it can be read") == before);
     std::fs::remove_file(here.join("saturation-data.pts.jsonl")).expect("it is there");
-    // An existing file must be named again, and stays.
+    // An existing file must be named again, and is kept.
     expect_refused(here, &other, &format!("saturation --file=data {SHORT}"), "name it again: --destroy=data");
     expect_refused(here, &other, &format!("saturation --file=data --size=16m {SHORT}"), "leave out --size");
     expect_refused(here, &other, &format!("saturation --file=none --size=900t {SHORT}"), "more, but");

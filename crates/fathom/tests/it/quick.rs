@@ -1,4 +1,4 @@
-//! `fathom quick`: the grid, its doubts, and that nothing is ever left behind.
+//! `fathom quick`: the grid, its doubts, and complete cleanup.
 
 use crate::support::devices::{Mounted, Throttle};
 use crate::support::processes::OtherWork;
@@ -77,7 +77,7 @@ fn repeats_give_medians_and_intervals() {
     assert!((median - (rate_of(1) + rate_of(2)) / 2.0).abs() < 1e-6 * median, "{test}");
     assert!(ends[0].as_f64() <= Some(median) && ends[1].as_f64() >= Some(median), "{test}");
     Launch::fathom(directory.path()).words("compare before after").run().expect_clean();
-    // A comparison would count the files that are there already.
+    // A comparison would count the existing files.
     let refused = quick(directory.path(), "--repeats=2 --save=before");
     assert!(refused.code() == 1 && refused.stderr.contains("not empty"), "{}", refused.stderr);
     for (words, why) in [("--save=x --force", "leave out --force"), ("--show-job", "leave out --repeats")] {
@@ -101,7 +101,7 @@ fn programs_get_the_same_figures() {
         let name = test["name"].as_str().expect("a name");
         let direction = &json::job(&document, name)[test["direction"].as_str().expect("a direction")];
         assert_eq!(test["iops"].as_f64(), direction["iops"].as_f64(), "{name}");
-        // The bin of a percentile may reach beyond the largest latency.
+        // The bin of a percentile may extend beyond the maximum latency.
         let [p99, most] = [&direction["clat_ns"]["percentile"]["99.000000"], &direction["clat_ns"]["max"]]
             .map(|value| value.as_f64().expect("a number"));
         assert_eq!(test["p99_ns"].as_f64(), Some(p99.min(most)), "{name}");
@@ -264,13 +264,13 @@ fn a_busy_machine_is_doubted() {
     let _other_work = OtherWork::start();
     let words = "quick --size=16m --time=400ms --format=json";
     let doubted = || {
-        // Even that takes a while during other tests.
+        // This takes a while if other tests are running.
         let launch = Launch::fathom(mounted.path()).timeout(Duration::from_secs(240));
         let finished = launch.words(words).run().expect_clean();
         let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
         let tests = grid["tests"].as_array().expect("tests");
         tests.iter().filter(|test| test["doubts"].to_string().contains("CPUs busy")).count()
     };
-    // The first run may be over before all of the other work is under way.
+    // The first run may end before all of the other load has started.
     assert!((0..8).any(|_| doubted() >= 4), "a busy machine is doubted in fewer than 4 of 8 tests");
 }

@@ -1,4 +1,4 @@
-//! `fathom record`: what a device was asked is in the trace, completely, or the trace says what is missing.
+//! `fathom record`: the trace contains all requests to a device, or reports what is missing.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::{self, Finished, Launch, Running};
@@ -32,17 +32,17 @@ fn record(directory: &Path, words: &str) -> Launch {
     Launch::fathom(directory).argument("record").words(words)
 }
 
-/// Starts to record, and returns once events are recorded.
+/// Starts recording, and returns once events are recorded.
 fn recording(directory: &Path, trace: &str, words: &str) -> Running {
     let running = record(directory, words).start();
-    // The head of the trace is written after the events were enabled.
+    // The header of the trace is written after events were enabled.
     wait_until("the trace begins", || {
         fs::metadata(directory.join(trace)).is_ok_and(|found| found.len() > 48)
     });
     running
 }
 
-/// A job on a device as its user would write it: 4 KiB blocks, direct.
+/// A typical user's job on a device: 4 KiB blocks, direct.
 fn job(device: &LoopDevice, words: &str) -> String {
     format!(
         "--name=job --filename={} --bs=4k --direct=1 --ioengine=libaio --iodepth=8 {words}",
@@ -50,7 +50,7 @@ fn job(device: &LoopDevice, words: &str) -> String {
     )
 }
 
-/// Everything in a trace.
+/// The contents of a trace.
 #[derive(Default)]
 pub(crate) struct Recorded {
     pub(crate) events: Vec<Event>,
@@ -119,7 +119,7 @@ fn printed_by_blkparse(trace: &Path, words: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// `blkparse` reads the trace as well, and finds as many queued requests.
+/// `blkparse` can also read the trace, and finds the same number of queued requests.
 fn requests_of_blkparse(trace: &Path) -> Result<u64, String> {
     let printed = printed_by_blkparse(trace, &["-q", "-f", "%a\\n"])?;
     Ok(printed.lines().filter(|line| *line == "Q").count() as u64)
@@ -138,7 +138,7 @@ fn all_that_a_job_does_is_in_the_trace() {
         assert_eq!(finished.code(), 0, "{}", finished.stderr);
         let [reads, writes, trims] = ios(&finished);
         let recorded = Recorded::read(&trace);
-        // What the kernel itself reads of a device that is opened or closed comes on top.
+        // The kernel's reads on opening or closing a device are added.
         let [read, written, trimmed] = recorded.queued();
         assert_eq!((written, trimmed), (writes, trims), "{rw}: {}", finished.stdout);
         assert!(read >= reads && read <= reads + 64, "{rw}: {read} {reads}");
@@ -236,7 +236,7 @@ fn what_was_lost_is_said_where_it_is_missing() {
         .collect();
     let Some(Note::End(end)) = recorded.notes.last() else { panic!("no end: {:?}", recorded.notes) };
     assert!(end.lost > 4096, "{end:?}");
-    // A page without room for the number says only that events are missing before it.
+    // A page without space for the number says only that events are missing before it.
     let known: u64 = gaps.iter().flatten().sum();
     let is_exact = gaps.iter().all(Option::is_some);
     assert!(!gaps.is_empty() && (known == end.lost || !is_exact && known < end.lost), "{gaps:?} {end:?}");
@@ -270,7 +270,7 @@ fn a_killed_recorder_leaves_a_trace_and_nothing_else() {
         let ran = Launch::fathom(directory.path()).words(&job(&device, "--rw=randread --size=4m")).run();
         assert_eq!(ran.code(), 0, "{}", ran.stderr);
         let path = directory.path().join(trace);
-        // A compressed trace has everything but the last second.
+        // A compressed trace contains everything except the last second.
         wait_until("the job is in the trace", || Recorded::read(&path).count(TraceAction::Complete) >= 1024);
         processes::signal(recorder.pid(), "KILL");
         recorder.finish();
@@ -425,7 +425,7 @@ fn the_status_is_that_of_the_command() {
     wait_until("the recording ends", || Recorded::read(&directory.path().join("d")).notes.len() > 1);
     stubborn.signal("INT");
     assert_eq!(stubborn.finish().code(), 137);
-    // A recording that ends before the command has nothing of what comes later.
+    // A recording that ends before the command contains no later events.
     let later =
         format!("sleep 1; dd if=/dev/zero of={} bs=4k count=4 oflag=direct status=none", device.text());
     let words = format!("{} -o e --time=200ms --", device.text());

@@ -1,7 +1,7 @@
-//! A disk that remembers every write and every flush, and can be looked at as a power cut at any moment would have left it.
+//! A disk that records every write and every flush, and can show its state after a power cut at any time.
 //!
-//! A FUSE file system of the test has two files behind loop devices: `disk` takes what a file system writes and logs it, `image`
-//! holds what is left of it after a power cut. Both are sparse and in memory.
+//! A FUSE file system of the test has two files behind loop devices: `disk` receives and logs the writes of a
+//! file system, `image` contains the data that remains after a power cut. Both are sparse and in memory.
 
 use crate::support::{scratch, skip};
 use fathom_sys::clock::monotonic_ns;

@@ -221,7 +221,7 @@ fn queued(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
     all
 }
 
-/// The same without the reads that precede writing to a device: whether a volume group owns it.
+/// The same requests without the reads that precede writing to a device, which check for a volume group.
 fn queued_by_jobs(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
     queued(trace).into_iter().skip_while(|request| *request == ("read", 0, 4096)).collect()
 }

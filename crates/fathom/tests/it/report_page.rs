@@ -1,5 +1,5 @@
-//! `fathom report`: the page in a browser. It must draw what the result says, load nothing from elsewhere, and be usable with
-//! the keyboard, a screen reader, a small screen, in the dark and on paper.
+//! `fathom report`: the page in a browser. It must show the figures of the result, load no external resources,
+//! and be usable with the keyboard, a screen reader, a small screen, in dark mode and on paper.
 
 use crate::support::browser::Browser;
 use crate::support::program::{self, Launch};
@@ -341,7 +341,7 @@ fn charts_of_sweeps_are_legible_on_a_phone_and_in_the_dark() {
     let mut browser = require!(Browser::start());
     let directory = scratch();
     browser.open(&page_of_sweep(directory.path()));
-    // Each point is marked, and the intervals of the lines stand side by side.
+    // Each point is marked, and the intervals of the lines are side by side.
     let marks = browser.value("document.querySelectorAll('#figure-0-0 circle.mark').length");
     assert_eq!(marks, 9);
     let places = browser.value(
@@ -426,7 +426,7 @@ fn a_chart_is_an_svg_file() {
     );
 }
 
-/// A result of nine hosts: one is slow, one has a long tail, one was lost, one never began.
+/// A result of nine hosts: one is slow, one has a long tail, one was lost, and one never started.
 const HOSTS: &str = include_str!("../../../fathom-report/tests/golden/hosts.json");
 
 fn page_of_hosts(directory: &Path, result: &str) -> PathBuf {
@@ -556,7 +556,7 @@ fn the_page_of_curves_draws_each_percentile_over_the_loads() {
     fathom_only!();
     let mut browser = require!(Browser::start());
     open_page_of(&mut browser, "curve.jsonl");
-    // Both next to each other, and one each.
+    // Both next to each other, and each alone.
     assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(3));
     let mut points = |style: &str| points_of(&mut browser, "curve-0-chart", &format!("line.{style}"));
     let (p50, p99, highest) = (points("s0"), points("s1"), points("s2"));

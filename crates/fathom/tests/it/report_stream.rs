@@ -1,4 +1,4 @@
-//! With machine-readable formats alone, the report's stream contains only the report, whatever happens.
+//! With only machine-readable formats, the report's stream never contains anything but the report.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::{json, processes, scratch, skip};

@@ -1,5 +1,5 @@
-//! The engine `http` on real object stores: S3 of s3s-fs, which `make test` has; S3 and Swift of Ceph's gateway, and moto's S3, which
-//! `make test-servers` has.
+//! The engine `http` on real object stores: S3 of s3s-fs in `make test`; S3 and Swift of Ceph's gateway, and
+//! moto's S3, in `make test-servers`.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::servers::{Server, jobs_of_servers};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const SECRET: &str = "fathomsecret";
 
-/// The available servers; the error says why there is none.
+/// The available servers; the error gives the reason why there are none.
 fn servers() -> Result<Vec<(&'static str, Server)>, String> {
     let mut found = vec![("s3s-fs", Server::start("s3", &[])?)];
     for (name, script, variables) in [("Ceph", "ceph", &[("RGW", "1")][..]), ("moto", "s3-moto", &[])] {
@@ -62,7 +62,7 @@ fn blocks_are_verified_at_every_depth() {
             let job = run(&server, words);
             assert!(json::integer(&job, "write/total_ios") > 0, "{name} {words}");
         }
-        // Missing objects to be read are created first; deletes and listings are separate operations.
+        // Missing objects that a job reads are created first; deletes and listings are separate operations.
         let job = run(&server, "--rw=randread --filename=/bucket/made --iodepth=8");
         assert_eq!(json::integer(&job, "read/io_bytes"), 256 * KIB, "{name}");
         // This server cannot list objects while they are deleted: it answers 500.

@@ -1,4 +1,4 @@
-//! Various jobs, each with the report of an installed fio: the same lines, the same keys.
+//! Various jobs, whose reports are compared with those of an installed fio: the same lines, the same keys.
 
 use crate::support::compare::{Case, expect_ios};
 use crate::support::program::{self, Launch};

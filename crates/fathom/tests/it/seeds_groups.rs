@@ -1,4 +1,4 @@
-//! Many clones that report as one: four deep queues with a time limit, ten and a hundred writers without.
+//! Many clones with a combined report: four deep queues with a time limit, ten and a hundred writers without.
 
 use crate::support::compare::{Case, expect_ios};
 use crate::support::program::Launch;
@@ -23,7 +23,7 @@ fn check_deep_queues(name: &str, workload: &str, direction: &str) {
     assert!((8000..=4 * runtime).contains(&all), "{all} ms in all clones, {runtime} in one");
     // Half-second samples of four clones.
     assert!(json::integer(job, &format!("{direction}/bw_samples")) >= 8, "{job}");
-    // Each queue is filled before anything is waited for. How many I/Os complete together afterwards depends
+    // Each queue is filled before the first wait. The number of I/Os that complete together afterwards depends
     // on the storage.
     let levels = job["iodepth_level"].as_object().expect("shares");
     let shares = levels.values().map(|share| share.as_f64().expect("a share"));
@@ -32,8 +32,8 @@ fn check_deep_queues(name: &str, workload: &str, direction: &str) {
     assert!(levels[">=64"].as_f64() > Some(0.0), "{levels:?}");
 }
 
-/// If completions are reaped one at a time, every I/O but the first 63 is the 64th, whatever the storage
-/// does.
+/// If completions are reaped one at a time, every I/O except the first 63 is the 64th in flight, regardless of
+/// the storage.
 #[test]
 fn a_queue_from_which_one_io_at_a_time_is_taken_stays_full() {
     for engine in ["io_uring", "libaio"] {

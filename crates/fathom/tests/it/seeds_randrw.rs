@@ -26,7 +26,7 @@ fn check(engine: &str, file: &str) {
     expect_ios(&document, &["read", "write"], SIZE / BLOCK, BLOCK);
     let job = json::job(&document, "fiotest");
     let reads = json::integer(job, "read/total_ios");
-    // 2048 tosses of a fair coin are outside these bounds less often than once in 10^18 runs.
+    // 2048 tosses of a fair coin fall outside these bounds less than once in 10^18 runs.
     assert!((SIZE / BLOCK * 4 / 10..SIZE / BLOCK * 6 / 10).contains(&reads), "{reads} reads");
     assert_eq!(json::integer(job, "latency_depth"), 32);
 }

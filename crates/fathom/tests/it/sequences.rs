@@ -1,4 +1,4 @@
-//! A job's sequence of I/Os is identical to fio's: data written by one program is found by the other.
+//! A job's sequence of I/Os is identical to fio's, so that each program finds the data written by the other.
 
 use crate::support::program::Launch;
 use crate::support::scratch;
@@ -6,10 +6,10 @@ use crate::support::scratch;
 /// Recorded from fio 3.41.
 const RECORDED: &str = include_str!("sequences.txt");
 
-/// One I/O: word of its direction, number of its file, first byte, bytes.
+/// One I/O: its direction word, file number, first byte, and length in bytes.
 type Made = (String, u64, u64, u64);
 
-/// The I/Os of a job without a device, as recorded by itself.
+/// The I/Os of a job without a device, as recorded by the job itself.
 #[track_caller]
 fn made(words: &str) -> Vec<Made> {
     let directory = scratch();

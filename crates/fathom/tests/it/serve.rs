@@ -1,4 +1,4 @@
-//! `fathom serve`: runs that are started, watched, stopped and found again over HTTP.
+//! `fathom serve`: runs that are started, observed, stopped and found again over HTTP.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::Launch;
@@ -53,7 +53,7 @@ fn a_job_is_checked_run_and_kept() {
     assert_eq!(std::fs::read_to_string(kept.join("job.fio")).ok().as_deref(), Some(SHORT));
 }
 
-/// After a reconnection every event was received once; the same for another viewer.
+/// After a reconnection every event was received exactly once; the same for another viewer.
 #[test]
 fn events_have_neither_gaps_nor_doubles() {
     fathom_only!();
@@ -133,7 +133,7 @@ fn runs_that_are_killed_are_lost() {
     second.wait_for(&run, "lost");
     let events = second.events(&run, None, usize::MAX);
     assert_eq!(events.last().map(|sent| sent.data["state"].clone()), Some(json!("lost")));
-    // The next one may begin.
+    // The next run may start.
     let next = second.start_job(SHORT);
     second.wait_for(&next, "done");
 }
@@ -199,7 +199,7 @@ fn devices_are_overwritten_only_by_their_names() {
     let run = served.start_run(&json!({ "kind": "job", "job": job("write"), "confirm": [name] }));
     served.wait_for(&run, "done");
     assert!(device.contents()[..MIB as usize].iter().all(|&byte| byte == 0xaa));
-    // Not even then if it is in use.
+    // Even then it is refused if the device is in use.
     let _claim = {
         use std::os::unix::fs::OpenOptionsExt;
         std::fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&name).expect("it opens")

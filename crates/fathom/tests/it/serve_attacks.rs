@@ -30,7 +30,7 @@ fn only_browsers_that_were_let_in_are_served() {
         refused("GET", path, &[&host]);
         refused("GET", path, &[&host, &format!("Cookie: fathom-{}=wrong", served.port)]);
     }
-    // Another program on this machine receives no cookie for a path that it cannot know; with a cookie, it
+    // Another program on this machine gets no cookie for a path that it cannot know; even with a cookie, it
     // would need that path.
     let given = served.let_in().head;
     let line = given.lines().find(|line| line.starts_with("set-cookie: ")).expect("a cookie");
@@ -98,7 +98,7 @@ fn no_path_leads_out_of_the_runs() {
     }
 }
 
-/// Jobs that access other targets are refused before anything happens, and by the run's process as well.
+/// Jobs that access other targets are refused before anything happens, also by the run's process.
 #[test]
 fn jobs_touch_nothing_that_was_not_allowed() {
     fathom_only!();
@@ -160,7 +160,7 @@ fn jobs_touch_nothing_that_was_not_allowed() {
     let left: Vec<_> = std::fs::read_dir(outside.path()).expect("a directory").flatten().collect();
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(served.get("/api/runs").json(), json!([]), "nothing was run");
-    // The server's variables are not available to jobs.
+    // The server's environment variables are not available to jobs.
     let text = "[a]\nioengine=null\nsize=1m\nrw=read\ndescription=home${HOME}\n";
     let run = served.start_job(text);
     served.wait_for(&run, "done");

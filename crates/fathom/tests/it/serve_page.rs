@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 /// A long job with little I/O.
 const LONG: &str = "[slow]\nfilename=x\nsize=1m\nrw=read\nrate_iops=50\nruntime=600\ntime_based\n";
 
-/// The page requested only its own server, and logged no errors except those with these words.
+/// The page sent requests only to its own server, and logged no errors except those with these words.
 #[track_caller]
 fn check_silence(browser: &Browser, served: &Served, expected: &[&str]) {
     let own = format!("http://127.0.0.1:{}/", served.port);
@@ -200,7 +200,7 @@ fn two_runs_are_compared_and_one_is_opened_again() {
             .is_some_and(|rows| rows >= 3)
     );
     check_silence(&browser, &served, &[]);
-    // What cannot be compared is a page, too.
+    // A failed comparison is a page, too.
     browser.open_url(&address.replace("a=", "a=missing"));
     assert!(text_of(&mut browser, "body").contains("A comparison takes two runs with results"));
 }
@@ -403,7 +403,7 @@ fn everyone_can_use_the_page() {
             view if view.starts_with("#run/") => browser.wait_until("document.querySelector('#jobs table') !== null && document.querySelector('#run-links a') !== null"),
             _ => {}
         }
-        // Every field, button, link and chart has a name, headings follow each other.
+        // Every field, button, link and chart has a name, and heading levels are consecutive.
         let tree = browser.call("Accessibility.getFullAXTree", json!({}));
         for node in tree["nodes"].as_array().expect("nodes") {
             let role = node["role"]["value"].as_str().unwrap_or_default();

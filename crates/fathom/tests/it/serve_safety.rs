@@ -73,7 +73,7 @@ fn what_others_put_where_a_run_was_is_asked_for() {
     fathom_only!();
     let (_directory, data, served) = server("");
     let job = |name: &str, more: &str| format!("[a]\nfilename={name}\nsize=64k\nbs=4k\nrw=write\n{more}\n");
-    // It creates nothing, ...
+    // The run creates nothing, ...
     runs(&served, &job("x", "allow_file_create=0"), "failed");
     // ... it leaves nothing, ...
     runs(&served, &job("y", "unlink=1"), "done");
@@ -264,7 +264,7 @@ fn runs_are_done_once_and_starts_are_not_waited_for_for_ever() {
         assert!(stopped.status == 409 && stopped.problem().contains("is over"), "{stopped:?}");
     }
     runs(&served, job, "done");
-    // Neither completed requests, nor those with no one waiting any more.
+    // Neither completed requests nor abandoned ones.
     let before = std::fs::read(done.join("ended.json")).expect("it can be read");
     for folder in [&done, &served.results.join("runs/a-past"), &served.results.join("runs/a-future")] {
         let again =
@@ -317,7 +317,7 @@ fn events_may_be_long_broken_and_about_many_jobs() {
     assert_eq!(all.len(), events.len() + 3);
     assert_eq!(all[all.len() - 3].data["text"], "\u{fffd}");
     assert_eq!(all[all.len() - 2].data["text"], "last");
-    // From one of them on, all later ones are sent.
+    // From a given event on, all later ones are sent.
     assert_eq!(served.events(&run, Some(&all[all.len() - 4].id), usize::MAX), all[all.len() - 3..]);
 }
 

@@ -54,7 +54,7 @@ fn results_of_servers_are_read() {
     std::fs::write(directory.join("jobs.fio"), JOBS).expect("can be written");
     let (_one, first) = server(&fio, directory);
     let (_two, second) = server(&fio, directory);
-    // fio may complain about an interim report with only half of an I/O.
+    // fio may complain about an interim report that contains only half of an I/O.
     let client =
         |words: &str| assert_eq!(Launch::of(&fio, directory).words(words).run().code(), 0, "{words}");
     client(&format!("--client={first} jobs.fio --output-format=json+ --output=one.json"));
@@ -91,7 +91,7 @@ fn results_of_servers_are_read() {
     assert!(!story.contains("All clients"), "{story}");
 
     let shown = told(directory, "show --summary two.json");
-    // Doubts about them are below the table.
+    // Doubts about the hosts are below the table.
     let table = shown.split("Verdict on the figures").next().unwrap_or_default();
     assert_eq!(table.matches("writer on 127.0.0.1:").count(), 2, "{shown}");
     let made = Launch::fathom(directory).words("report --output=page.html one.json two.json").run();

@@ -1,4 +1,5 @@
-//! Debian's example jobs for fio, reduced and without real devices: each runs, or names what it needs and is missing.
+//! Debian's example jobs for fio, reduced and without real devices: each one runs, or names the missing
+//! requirement.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, scratch};
@@ -71,7 +72,7 @@ struct Place<'a> {
     size: &'a str,
 }
 
-/// The job with everything large, slow or remote made small, fast and local.
+/// The job, with everything large, slow or remote reduced to small, fast and local.
 fn reduced(job: &str, place: &Place<'_>) -> String {
     let mut lines = Vec::new();
     for line in job.lines() {
@@ -91,7 +92,7 @@ fn reduced(job: &str, place: &Place<'_>) -> String {
             "nrfiles" if value.len() > 3 => "nrfiles=1000".to_owned(),
             "rate" => "rate=1m".to_owned(),
             "rate_iops" => "rate_iops=1000".to_owned(),
-            // Without a device there is no limit to what it would fill.
+            // Without a device, the job would fill the disk without limit.
             "fill_device" => "size=1m".to_owned(),
             "offset" if !value.ends_with('k') => "offset=0".to_owned(),
             "offset_increment" => "offset_increment=256k\nsize=256k".to_owned(),
@@ -119,8 +120,8 @@ fn run_text_in(directory: &Path, text: &str, more: impl FnOnce(Launch) -> Launch
     more(Launch::fathom(directory).words("job.fio")).run()
 }
 
-/// Runs the example of this name on a device, or in a directory that is mounted; the error says why there is none. One that takes the whole
-/// device takes this much of it.
+/// Runs the example of this name on a device, or in a directory that is mounted; the error gives the reason why
+/// there is none. An example for a whole device uses this much of it.
 pub(crate) fn run_on(name: &str, device: &Path, size: &str) -> Result<Finished, String> {
     let mut text =
         std::fs::read_to_string(examples()?.join(format!("{name}.fio"))).expect("an example is text");
@@ -133,13 +134,13 @@ pub(crate) fn run_on(name: &str, device: &Path, size: &str) -> Result<Finished, 
     Ok(Launch::fathom(directory.path()).words("job.fio").run())
 }
 
-/// Runs the example of this name with some of its words put in place, where Debian's examples are.
+/// Runs the example of this name with some words replaced, in the directory of Debian's examples.
 #[track_caller]
 pub(crate) fn run_with(name: &str, words: &[(&str, &str)], more: impl FnOnce(Launch) -> Launch) {
     run_with_in(scratch().path(), name, words, more);
 }
 
-/// The same in this directory.
+/// Does the same in this directory.
 #[track_caller]
 pub(crate) fn run_with_in(
     directory: &Path,

@@ -1,5 +1,5 @@
 //! Slowness is not an error: fathom waits for slow devices, workers without a processor, and the user's
-//! commands. It says what it waits for, and a second Ctrl-C ends the wait.
+//! commands. It reports what it is waiting for, and a second Ctrl-C ends the wait.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{Mounted, Throttle};
@@ -102,7 +102,7 @@ fn a_worker_that_does_not_run() {
         let workers = processes::descendants(running.pid());
         workers.iter().for_each(|&worker| processes::signal(worker, "STOP"));
         running.wait_for_message("waiting for its process, which a signal has stopped");
-        // Longer than its patience.
+        // Longer than the program waits.
         std::thread::sleep(Duration::from_millis(1_500));
         workers.iter().for_each(|&worker| processes::signal(worker, "CONT"));
         let finished = running.finish();

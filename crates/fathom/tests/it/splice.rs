@@ -6,7 +6,7 @@ use crate::support::trace::Trace;
 use crate::support::{MIB, file_of, scratch, skip};
 use std::path::Path;
 
-/// A run whose calls of one name fail by strace's injection.
+/// A run in which strace makes the calls of one name fail.
 fn with_refusals(directory: &Path, injection: &str, words: &str) -> Result<Finished, String> {
     skip::tool("strace")?;
     let finished = Launch::of(Path::new("strace"), directory)

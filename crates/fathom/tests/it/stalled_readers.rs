@@ -103,7 +103,7 @@ fn a_second_ctrl_c_gives_up_a_report_that_nobody_reads() {
     assert_ne!(child.wait().expect("it ends").code(), Some(0));
 }
 
-/// The job has ended when the signal arrives, and more of its log is left than fits into a pipe.
+/// The job has ended when the signal arrives, and the rest of its log exceeds the capacity of a pipe.
 fn interrupted_at_its_log(directory: &Path) -> (Running, std::fs::File) {
     let log = named_pipe(directory, "l_clat.1.log");
     let running = Launch::fathom(directory)

@@ -4,7 +4,7 @@ use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, scratch, skip};
 use std::path::{Path, PathBuf};
 
-/// The error if a thread or process cannot be created.
+/// The error if no thread or process can be created.
 const EAGAIN: u64 = 11;
 
 /// A control group limited to this number of processes and threads.
@@ -108,7 +108,7 @@ fn threads_that_verify_or_offload() {
 fn the_threads_that_measure_idleness() {
     fathom_only!();
     let directory = scratch();
-    // The supervisor, the measuring process, and no thread of it.
+    // The supervisor and the measuring process, but no thread of the latter.
     let group = require!(FewProcesses::new(2));
     let finished =
         group.run(directory.path(), "--idle-prof=percpu --name=a --ioengine=null --rw=read --size=1M");
@@ -117,7 +117,7 @@ fn the_threads_that_measure_idleness() {
         "{}",
         finished.stdout
     );
-    // The threads have a limit of ten seconds.
+    // The threads have a time limit of ten seconds.
     assert!(finished.elapsed.as_secs() < 10, "it was waited for what cannot come");
 }
 

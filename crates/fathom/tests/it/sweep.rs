@@ -30,7 +30,7 @@ fn lines(path: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// Cell and round of every run, in the order in which they were made.
+/// Cell and round of every run, in order.
 fn runs(path: &Path) -> Vec<(u64, u64)> {
     let number = |line: &Value, key: &str| line[key].as_u64().expect("a number");
     let lines = lines(path);
@@ -311,7 +311,7 @@ fn repeats_can_be_raised_and_lowered_later() {
         "{all:?}"
     );
 
-    // Without the option, the sweep keeps its repeats.
+    // Without the option, the sweep keeps its number of repeats.
     let again = begin("");
     assert!(again.code() == 0 && again.stderr.contains("12 of 12 runs are done"), "{}", again.stderr);
     assert_eq!(again.stdout, raised.stdout);
@@ -346,7 +346,7 @@ fn repeats_can_be_raised_and_lowered_later() {
         dry.stdout
     );
     assert_eq!(std::fs::read(&file).expect("it is there"), bytes);
-    // And up again: only missing runs are made.
+    // Increased again: only missing runs are made.
     let last = begin("--repeats=5");
     assert_eq!((last.code(), runs(&file).len()), (0, 15), "{}", last.stderr);
     assert!(last.stderr.contains("12 of 15 runs are done"), "{}", last.stderr);

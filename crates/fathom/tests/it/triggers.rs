@@ -1,4 +1,4 @@
-//! Triggers: a file or a time ends the jobs, what they wrote can be verified later, and a command runs then.
+//! Triggers: a file or a time ends the jobs, their data can be verified later, and a command is run at that point.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{json, scratch, wait_until};
@@ -64,7 +64,7 @@ fn what_was_written_until_then_can_be_checked() {
     assert_eq!(writes_in(directory.path(), "local-a-0-verify.state"), written);
 }
 
-/// Jobs without verification also leave a state, one per clone; jobs that wait for them never begin.
+/// Jobs without verification also leave a state, one per clone; jobs that wait for them never start.
 #[test]
 fn a_file_ends_the_jobs() {
     let directory = scratch();

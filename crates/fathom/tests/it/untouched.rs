@@ -1,4 +1,4 @@
-//! What jobs leave alone, and what they report otherwise.
+//! Things that jobs leave unchanged, and their reports in other cases.
 
 use crate::support::program::{self, Launch};
 use crate::support::{file_of, scratch, skip};

@@ -8,7 +8,7 @@ use crate::support::program::{Launch, Running};
 use crate::support::{MIB, scratch, skip, tasks_per_processor};
 use std::path::Path;
 
-/// What other load on the machine may cause.
+/// Findings that other load on the machine may cause.
 const DISTURBED: &str = "Other work on the machine was the bottleneck";
 /// Number of attempts before a situation counts as misjudged: other load on the machine may interfere.
 const TRIES: usize = 6;
@@ -118,7 +118,7 @@ fn what_leaves_the_storage_out() {
     assert!(!synced.contains("and end_fsync=1"), "{synced}");
 }
 
-/// Neither busy processors nor a CPU limit are the bottleneck if no storage took part.
+/// Neither busy processors nor a CPU limit are the bottleneck if no storage was involved.
 #[test]
 fn disturbances_come_second() {
     fathom_only!();

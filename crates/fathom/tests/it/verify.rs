@@ -1,5 +1,5 @@
-//! Verification: data is exchanged in both directions between fathom and an installed fio, every error is found and
-//! classified, and nothing else is reported.
+//! Verification: fathom and an installed fio verify each other's data, every error is found and classified, and
+//! nothing else is reported.
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::{self, Finished, Launch};
@@ -134,7 +134,7 @@ fn every_kind_finds_a_changed_byte_of_its_data() {
                 .expect("a list");
             assert_eq!(listed.lines().count(), 1, "{words}");
             let line: Value = serde_json::from_str(&listed).expect("JSON");
-            // `pattern` alone has no header; wherever the header of the others is, it is found.
+            // `pattern` alone has no header; the header of the others is found at any position.
             assert_eq!(line["header"]["write"].is_number(), kind != "pattern", "{words}: {listed}");
         }
     }
@@ -456,7 +456,7 @@ fn blocks_whose_write_failed_are_not_called_wrong() {
     let room = require!(Mounted::memory(512 << 10));
     let device = require!(LoopDevice::with_holes(room.path(), 1 << 20));
     let directory = scratch();
-    // There is room for half of the device: the remaining writes fail.
+    // Half of the device fits: the remaining writes fail.
     let words = format!(
         "--filename={} --size=1m --rw=write --verify=crc32c --direct=1 --ignore_error=,ENOSPC:EIO --verify_fatal=1",
         device.path().display()
@@ -526,8 +526,7 @@ fn every_engine_writes_all_of_io_size_and_checks_each_place_once() {
                 let document = expect_clean(directory.path(), &words);
                 assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(16), "{words}");
             }
-            // Without reading back in between nothing is counted for it, so that queueing engines then write
-            // more.
+            // Without reading back in between, reads do not count towards it, so that queueing engines write more.
             expect_clean(directory.path(), &format!("{words} --do_verify=0"));
             expect_clean(
                 directory.path(),
@@ -550,7 +549,7 @@ fn a_run_that_only_checks_leaves_a_state_where_there_is_none() {
     expect_clean(directory.path(), "--rw=write --verify=md5 --verify_only");
     let shown = Launch::fathom(directory.path()).words("verify-state").argument(&state).run().expect_clean();
     assert!(shown.stdout.contains("Number IOs:\t16"), "{}", shown.stdout);
-    // The time of that run is not that of the data.
+    // The time of that run differs from that of the data.
     let words = "--rw=write --verify=md5 --verify_only --verify_state_load=1";
     let document = expect_clean(directory.path(), words);
     assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(16));

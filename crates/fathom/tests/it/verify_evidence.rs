@@ -1,5 +1,5 @@
-//! A job that verifies data of an earlier run leaves it as it was found, whatever its options say, and refuses data that is
-//! missing or cut short.
+//! A job that verifies data of an earlier run leaves it unchanged, whatever its options say, and rejects
+//! missing or truncated data.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::{Finished, Launch};
@@ -23,7 +23,7 @@ fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Ways to make, open and remove files that a writing job may use.
+/// Options for creating, opening and removing files that a writing job may use.
 const WAYS: [&str; 17] = [
     "",
     "--rw=randwrite",
@@ -124,7 +124,7 @@ fn whole_data_is_verified_and_stays() {
     }
 }
 
-/// A later stage verifies what an earlier one makes: the file need not exist when the run begins.
+/// A later stage verifies the data of an earlier one: the file need not exist when the run starts.
 #[test]
 fn data_of_an_earlier_stage_is_examined_when_its_turn_comes() {
     fathom_only!();
@@ -134,7 +134,7 @@ fn data_of_an_earlier_stage_is_examined_when_its_turn_comes() {
     assert_eq!(run(directory.path(), both).expect_clean().code(), 0);
 }
 
-/// An interrupted run has written less than its size, and its state says how much.
+/// An interrupted run has written less than its size, and its state contains the amount.
 #[test]
 fn what_an_interrupted_run_has_written_is_verified_by_its_state() {
     fathom_only!();
@@ -165,7 +165,7 @@ fn what_was_appended_has_no_known_place() {
     );
 }
 
-/// A device smaller than the job: what fits was written, and is verified without writing.
+/// A device smaller than the job: the part that fits was written, and is verified without writing.
 #[test]
 fn a_small_device_is_only_read() {
     fathom_only!();

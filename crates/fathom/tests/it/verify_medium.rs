@@ -1,5 +1,5 @@
-//! Verification reads from the medium, and reports how much of it was possible: data that stays in memory, data left
-//! unverified, late write errors, and blocks of an earlier run.
+//! Verification reads from the medium and reports to what extent this was possible: data that stays in memory,
+//! unverified data, late write errors, and blocks of an earlier run.
 
 use crate::damaging_fs::{Caching, Damage, DamagingFs};
 use crate::support::devices::LoopDevice;
@@ -154,7 +154,7 @@ fn the_file_of_a_loop_device_does_not_answer_for_the_disk() {
 fn a_cache_that_is_to_stay_is_counted() {
     fathom_only!();
     let device = require!(LoopDevice::new(SIZE));
-    // While a process has it open, its cache stays.
+    // While a process has it open, its cache is kept.
     let _held = File::open(device.path()).expect("opens");
     let directory = scratch();
     let words = "--rw=write --ioengine=psync --invalidate=0";
@@ -223,7 +223,7 @@ fn what_was_not_checked_is_told() {
         let notes = document["fathom notes"].to_string();
         assert!(notes.contains(&format!("{checked} of 256 blocks were checked")), "{words}: {notes}");
     }
-    // All of it is, one way or another.
+    // All of it is read, one way or another.
     for words in [
         "--rw=read",
         "--rw=randread",

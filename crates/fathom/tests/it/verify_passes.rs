@@ -1,5 +1,5 @@
-//! Passes over the files: what precedes reading back, what repeats, and that sequences are fio's, I/O by I/O. The orders are
-//! those of fio 3.42, with blocks of 64 KiB in 512 KiB there.
+//! Passes over the files: the operations before reading back, repeated passes, and equality with fio's
+//! sequences, I/O by I/O. The orders are those of fio 3.42, with blocks of 64 KiB in 512 KiB there.
 
 use crate::support::recorded;
 use crate::support::scratch;
@@ -191,8 +191,8 @@ fn engines_that_queue_end_a_pass_with_its_bytes() {
     expect(&rows, "--random_generator=tausworthe --ioengine=libaio");
 }
 
-/// A job that only time ends goes round and round, each direction by itself. What an engine that queues wrote is read back after
-/// each pass. So is every pass that ends before a rest too short for a block.
+/// A job limited only by time repeats its passes, each direction by itself. The writes of a queueing engine are
+/// read back after each pass, including passes that end before a final part too short for a block.
 #[test]
 fn until_the_time_is_over() {
     let rows = [
@@ -235,7 +235,7 @@ fn until_the_time_is_over() {
     }
 }
 
-/// The lengths of writes are those of reads, so that one program finds what the other wrote.
+/// Writes use the same lengths as reads, so that each program finds the other's data.
 #[test]
 fn jobs_that_verify_draw_the_lengths_of_fio() {
     let first = |words: &str, count: usize| {

@@ -191,7 +191,7 @@ fn repeatable_orders() -> impl Strategy<Value = String> {
     let do_verify = select(vec!["--do_verify=1", "--do_verify=0"]);
     (modes, more, do_verify).prop_map(
         |(mode, (map, loops, amount, ios, trims, offsets, other, thread), verify)| {
-            // What follows the first pass depends on whether the run read back in between.
+            // The continuation after the first pass depends on whether the run read back in between.
             let trims = if mode.contains("trim") { "" } else { trims.as_str() };
             format!("--rw={mode} {map} {loops} {amount} {ios} {trims} {offsets} {other} {thread} {verify}")
         },
@@ -211,7 +211,8 @@ fn files_of(directory: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// Reads are checked in batches: the last block is checked however many come before it, in each way of reading back.
+/// Reads are checked in batches: the last block is checked regardless of the number of blocks before it, in
+/// each way of reading back.
 #[test]
 fn the_last_block_is_checked_whatever_the_batch() {
     fathom_only!();
@@ -250,7 +251,7 @@ fn a_separate_check_knows_what_came_later() {
     let outcome = runner(120).run(&cases, |(layout, order, kind, place)| {
         let directory = scratch();
         let words = format!("{layout} {order}");
-        // The files are laid out first, and then hold content that no write leaves.
+        // The files are laid out first, and then filled with content that no write produces.
         run(directory.path(), &format!("{words} --create_only=1"));
         for file in files_of(directory.path()) {
             let length = std::fs::metadata(&file).expect("there").len() as usize;

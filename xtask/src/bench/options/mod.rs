@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-/// Instructions per I/O by program, row and depth, or why they could not be measured.
+/// Instructions per I/O by program, row and depth, or the reason why they could not be measured.
 type Figures = HashMap<(Program, String, u32), Result<f64, String>>;
 
 /// A requested measurement.

@@ -9,7 +9,7 @@ pub(super) enum Goal {
     Above(u32),
     /// No more than the row with these words.
     NotAbove(&'static str),
-    /// At most the sum of what both options cost alone.
+    /// At most the sum of the separate costs of both options.
     Parts,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Row {
     /// The second option of a pair.
     pub(super) second: &'static str,
     pub(super) goal: Goal,
-    /// What the additional instructions do.
+    /// Purpose of the additional instructions.
     pub(super) bound_by: &'static str,
     /// Mean size of its blocks, in KiB.
     pub(super) kib: u64,
@@ -50,7 +50,7 @@ pub(super) const fn option(words: &'static str, goal: Goal, bound_by: &'static s
     }
 }
 
-/// A pair of options, each of which has its own row.
+/// A pair of options, each of which also has a separate row.
 pub(super) const fn pair(words: &'static str, second: &'static str, bound_by: &'static str) -> Row {
     Row { second, ..option(words, Goal::Parts, bound_by) }
 }

@@ -93,7 +93,7 @@ impl Table<'_> {
         Some(figure <= limit + NOISE)
     }
 
-    /// Sum of the costs of both options of a pair alone.
+    /// Sum of the separate costs of both options of a pair.
     fn parts(&self, row: &Row, depth: u32) -> Option<f64> {
         Some(self.added(row_of(row.words), depth)? + self.added(row_of(row.second), depth)?)
     }

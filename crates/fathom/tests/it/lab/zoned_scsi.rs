@@ -37,7 +37,7 @@ fn what_is_written_to_zones_is_read_and_verified() {
             );
             run(&device, &words).expect_clean();
         }
-        // In the zones before, blocks may be written in any order.
+        // In the preceding zones, blocks may be written in any order.
         run(&device, "--ioengine=libzbc --rw=randwrite --bs=4k --size=1m --verify=crc32c").expect_clean();
     }
 }

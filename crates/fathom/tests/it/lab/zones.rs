@@ -29,7 +29,7 @@ pub(super) fn outcome(program: Option<&Path>, device: &str, words: &str) -> Outc
     let bytes = ["read/io_bytes", "write/io_bytes", "trim/io_bytes"].map(|path| json::integer(job, path));
     Outcome {
         code: finished.code(),
-        // fio has none for a job that did not begin.
+        // fio prints none for a job that did not start.
         error: if bytes == [0; 3] { 0 } else { json::integer(job, "error") },
         bytes,
         resets: resets_in(&finished.stdout),
@@ -177,7 +177,7 @@ fn several_jobs_write_to_the_same_zones() {
     }
 }
 
-/// The same with zones being filled, reset under others and read.
+/// The same with zones that are being filled, reset and read at the same time.
 #[test]
 fn several_jobs_fill_reset_and_read_the_same_zones() {
     for name in ["zns", "zoned_null"] {
@@ -217,8 +217,8 @@ fn sectors_written(device: &str) -> u64 {
     text.split_whitespace().nth(6).and_then(|field| field.parse().ok()).expect("a number")
 }
 
-/// Where a write went depends on the state of its zone, which a later run does not know: it checks what lies below the write pointers, and
-/// writes nothing, not even where there is nothing to read.
+/// The position of a write depends on the state of its zone, which is unknown to a later run: the run checks
+/// the data below the write pointers, and writes nothing, even if there is nothing to read.
 #[test]
 fn verify_only_checks_what_is_there_and_writes_nothing() {
     fathom_only!();

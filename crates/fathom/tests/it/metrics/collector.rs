@@ -26,7 +26,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Answers this many requests with an error first.
+    /// Responds to this many requests with an error first.
     pub(crate) fn start(errors: usize) -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -41,7 +41,7 @@ impl Collector {
         Collector { address, received }
     }
 
-    /// Accepts connections and never answers.
+    /// Accepts connections and never responds.
     pub(crate) fn silent() -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -61,7 +61,7 @@ impl Collector {
     }
 }
 
-/// Answers the requests of one connection in sequence.
+/// Responds to the requests of one connection in sequence.
 fn serve(stream: TcpStream, received: &Mutex<Received>, errors: &mut usize) {
     let mut reader = BufReader::new(stream);
     while let Some((head, body)) = request(&mut reader) {

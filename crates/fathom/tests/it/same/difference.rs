@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A sector, the unit of comparison for files with random content.
 const SECTOR: usize = 512;
 
-/// Something that differs.
+/// A difference.
 #[derive(Clone, Debug)]
 pub(super) struct Difference {
-    /// Where: `exit`, `stderr`, `normal`, `terse`, `json/PATH`, `file/NAME`.
+    /// Its place: `exit`, `stderr`, `normal`, `terse`, `json/PATH`, `file/NAME`.
     pub(super) place: String,
     /// The values of the reference and of fathom.
     pub(super) text: String,
@@ -36,7 +36,7 @@ const TIMED: [&str; 12] = [
 /// Arguments that make the content of files reproducible.
 const DETERMINED: [&str; 3] = ["buffer_pattern", "zero_buffers", "verify=pattern"];
 
-/// Begins like one of [`DETERMINED`] but means the opposite.
+/// Starts like one of [`DETERMINED`] but means the opposite.
 const UNDETERMINED: &str = "zero_buffers=0";
 
 /// Files that are compared by name only: verification states of other versions, compressed logs with times, and inputs.

@@ -1,4 +1,4 @@
-//! Jobs of sockets that make no sense, and addresses that others have.
+//! Socket jobs that make no sense, and addresses in use by others.
 
 use super::{launch, run};
 use crate::support::program::{Finished, Launch, reference};
@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-/// What a run that fails says.
+/// The messages of a run that fails.
 #[track_caller]
 fn complaint(words: &str) -> (String, String) {
     let Finished { stderr, status, stdout, .. } = launch(words).run();

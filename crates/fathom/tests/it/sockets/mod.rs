@@ -1,4 +1,5 @@
-//! The engines `net`, `netsplice` and `net_uring` on loopback: with each other, with fio, and with peers that say anything.
+//! The engines `net`, `netsplice` and `net_uring` on loopback: with each other, with fio, and with peers that
+//! send arbitrary data.
 
 mod mistakes;
 pub(crate) mod ways;
@@ -15,18 +16,18 @@ use std::path::Path;
 use std::sync::Mutex;
 use ways::ways;
 
-/// What the first datagram of a sender is.
+/// Kind of the first datagram of a sender.
 const HELLO: &[u8] = b"link\x00\x00\x00\x98";
 
-/// The last bytes of either side.
+/// Last bytes sent by either side.
 fn goodbye() -> Vec<u8> {
     [0x6c69_6e6b_u32.to_ne_bytes(), 137_u32.to_ne_bytes()].concat()
 }
 
-/// Ports that tests of this process were given: those who share a port would not notice.
+/// Ports already given to tests of this process: tests sharing a port would not notice.
 static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
-/// A free port, followed by another free one.
+/// An unused port, followed by another unused one.
 pub(crate) fn free_port() -> u16 {
     let mut given = GIVEN.lock().expect("no test panics here");
     loop {
@@ -44,13 +45,13 @@ fn launch(words: &str) -> Launch {
     Launch::fathom(Path::new("/tmp")).words("--ioengine=net --bs=4k --verify_state_save=0").words(words)
 }
 
-/// A run that ends well; its result.
+/// A successful run; returns its result.
 #[track_caller]
 fn run(words: &str) -> Value {
     json::document(&launch(words).words("--output-format=json").run().expect_clean().stdout)
 }
 
-/// Waits for a fathom or fio that listens.
+/// Waits for a listening fathom or fio.
 #[track_caller]
 fn wait_until_it_listens(running: &mut Running) {
     running.wait_for_either(|text| text.contains("fio: waiting for connection"));
@@ -75,7 +76,7 @@ fn version_6() -> Result<(), String> {
     }
 }
 
-/// Both sides of a run that agree on what was moved.
+/// Both sides of a run, which must agree on the amount transferred.
 #[track_caller]
 fn assert_all_arrived(name: &str, document: &Value, bytes: u64) {
     assert_eq!(json::total(document, "write/io_bytes"), bytes, "{name}");
@@ -133,7 +134,7 @@ fn datagrams_begin_with_a_word_and_end_with_one() {
     running.finish().expect_clean();
 }
 
-/// A peer that connects to a fathom that listens.
+/// A peer that connects to a listening fathom.
 fn peer_of(words: &str) -> (Running, TcpStream) {
     let port = free_port();
     let mut running = launch(&format!("--name=a --listen --port={port} {words}")).start();
@@ -197,7 +198,7 @@ fn a_silent_peer_is_named_when_the_time_is_over() {
         );
         assert!(stdout.contains("total=1,0,0,0"), "{engine}: {stdout}");
     }
-    // One that does not read.
+    // A peer that does not read.
     let (running, peer) = peer_of("--rw=write --size=1g --runtime=1");
     let Finished { stderr, status, .. } = running.finish();
     drop(peer);
@@ -248,7 +249,7 @@ fn blocks_are_answered() {
             way.check_answers(engine);
         }
     }
-    // An answer is the block itself.
+    // The reply is the block itself.
     let (running, mut peer) = peer_of("--rw=read --size=4k --pingpong");
     peer.write_all(&[9; 4096]).expect("sent");
     let mut answer = vec![0; 4096];
@@ -288,7 +289,7 @@ fn both_directions_go_over_one_stream() {
     let (running, mut peer) =
         peer_of("--ioengine=net_uring --iodepth=16 --rw=rw --size=64k --output-format=json");
     let mut other = peer.try_clone().expect("a copy");
-    // The job ends with bytes of this side unread, and must still deliver all that it sent.
+    // The job ends with unread bytes from this side, and must still deliver everything that it sent.
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
         other.read_to_end(&mut bytes).map(|_| bytes.len())
@@ -397,7 +398,7 @@ fn rates_are_in_bits_as_those_of_fio() {
 
 #[test]
 fn an_address_is_one_of_the_family() {
-    // Names have addresses of both; the protocol chooses.
+    // The names have addresses of both kinds; the protocol determines the choice.
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let running =

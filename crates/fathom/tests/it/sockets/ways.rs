@@ -1,19 +1,19 @@
-//! The ways between two sides, and what works on all of them.
+//! Connections between two sides, and the tests that work on all of them.
 
 use super::{assert_all_arrived, free_port, run, version_6};
 use std::path::Path;
 
-/// A way between two sides: options of the one that waits, and of the one that begins.
+/// A connection between two sides: the options of the listener and of the initiator.
 pub(crate) struct Way {
     pub(super) name: &'static str,
     pub(super) waits: String,
     pub(super) begins: String,
-    /// The side that waits is the one that reads.
+    /// The listener is the reader.
     pub(super) reader_waits: bool,
 }
 
 impl Way {
-    /// Between virtual machines, over the loopback of one, where nothing else has a port.
+    /// Between virtual machines, over the loopback of one, where no other process uses ports.
     pub(crate) fn of_virtual_machines(port: u16) -> Way {
         Way {
             name: "vsock",
@@ -31,22 +31,22 @@ impl Way {
         self.name.starts_with("udp")
     }
 
-    /// fio writes to a side that is gone already, and a socket of this machine reports it immediately.
+    /// fio writes to a peer that has already gone, and a socket of this machine reports it immediately.
     pub(super) fn fio_fails_at_its_end(&self) -> bool {
         matches!(self.name, "unix" | "vsock")
     }
 
-    /// What each side may do, with what the other does then.
+    /// The possible roles of each side, with that of the other.
     pub(super) fn roles(&self) -> &'static [(&'static str, &'static str)] {
         let both = &[("read", "write"), ("write", "read")];
         if self.reader_waits { &both[..1] } else { both }
     }
 
-    /// Two jobs of a run move every block, whichever side waits.
+    /// Two jobs of a run transfer every block, whichever side listens.
     #[track_caller]
     pub(crate) fn check_both_sides(&self, engine: &str) {
         let Way { name, waits, begins, .. } = self;
-        // So little fits the buffer of any datagram socket, however the processes are scheduled.
+        // This little fits into the buffer of any datagram socket, however the processes are scheduled.
         let (size, bytes) = if self.has_datagrams() { ("32k", 32 << 10) } else { ("2m --bs=64k", 2 << 20) };
         for (first, second) in self.roles() {
             let document = run(&format!(
@@ -56,7 +56,7 @@ impl Way {
         }
     }
 
-    /// Each block comes back.
+    /// Each block is sent back.
     #[track_caller]
     pub(crate) fn check_answers(&self, engine: &str) {
         let Way { name, waits, begins, .. } = self;
@@ -67,7 +67,7 @@ impl Way {
     }
 }
 
-/// Every way there is on any machine; `folder` is for a socket.
+/// Every connection available on any machine; `folder` is for a socket.
 pub(super) fn ways(folder: &Path) -> Vec<Way> {
     let port = free_port();
     let path = folder.join("socket").display().to_string();

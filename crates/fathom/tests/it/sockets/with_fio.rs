@@ -1,4 +1,4 @@
-//! fio at the other end, in both roles.
+//! fio as the peer, in both roles.
 
 use super::ways::{Way, ways};
 use super::{wait_until_bound, wait_until_it_listens};
@@ -12,7 +12,7 @@ fn launch(fio: &Path, is_fathom: bool) -> Launch {
     launch.words("--name=a --bs=4k --size=32k")
 }
 
-/// Waits for the side that waits.
+/// Waits until the listener is ready.
 fn wait_until_it_is_there(way: &Way, first: &mut Running) {
     match way.name {
         "udp" | "udpv6" => {
@@ -23,7 +23,7 @@ fn wait_until_it_is_there(way: &Way, first: &mut Running) {
     }
 }
 
-/// Runs a fathom and a fio against each other, which both move everything.
+/// Runs a fathom and a fio against each other; both must transfer everything.
 #[track_caller]
 fn meet_fio(fio: &Path, way: &Way, fathom_waits: bool, (waiting, beginning): (&str, &str)) {
     let launch_of = |is_fathom: bool, engine: &str, words: &str| {
@@ -69,7 +69,7 @@ fn fio_answers_and_is_answered() {
     }
 }
 
-/// Both read and write, whichever side waits.
+/// Both read and write, whichever side listens.
 #[track_caller]
 pub(crate) fn check_understood(fio: &Path, way: &Way) {
     for fathom_waits in [true, false] {
@@ -79,7 +79,7 @@ pub(crate) fn check_understood(fio: &Path, way: &Way) {
     }
 }
 
-/// Both answer, whichever side waits.
+/// Both respond, whichever side listens.
 #[track_caller]
 pub(crate) fn check_answers(fio: &Path, way: &Way) {
     let (waits, begins) = (&way.waits, &way.begins);

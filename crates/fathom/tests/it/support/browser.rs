@@ -15,13 +15,13 @@ pub(crate) struct Browser {
     from: BufReader<File>,
     session: String,
     last_id: u64,
-    /// Events that came while answers were waited for.
+    /// Events that arrived while waiting for replies.
     pub(crate) events: Vec<Value>,
     directory: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts it with an empty page; the reason where there is no Chromium.
+    /// Starts it with an empty page; returns the reason if there is no Chromium.
     pub(crate) fn start() -> Result<Browser, String> {
         skip::tool("chromium")?;
         let directory = super::scratch();
@@ -98,7 +98,7 @@ impl Browser {
         self.open_url(&format!("file://{}", file.display()));
     }
 
-    /// The same with an address.
+    /// Does the same for a URL.
     #[track_caller]
     pub(crate) fn open_url(&mut self, url: &str) {
         self.events.clear();
@@ -113,7 +113,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// The value of a JavaScript expression in the page.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let answer =
@@ -133,7 +133,7 @@ impl Browser {
         }
     }
 
-    /// Types text where the focus is.
+    /// Types text into the focused element.
     pub(crate) fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", json!({ "text": text }));
     }
@@ -150,7 +150,7 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         super::processes::kill_tree(self.child.id());
-        // Already gone is as good.
+        // A process that has already gone is fine.
         let _ = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! The same job on the program under test and on the installed fio.
+//! Runs the same job on the program under test and on the installed fio.
 
 use super::program::{self, Finished, Launch};
 use super::{json, scratch, shape};
@@ -13,19 +13,19 @@ pub(crate) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// A job given by the words of its command line.
+    /// A job given as command-line arguments.
     pub(crate) fn new(words: impl Into<String>) -> Case<'a> {
         Case { words: words.into(), prepare: Box::new(|_| ()) }
     }
 
-    /// What must be in the directory of the run.
+    /// Files that must exist in the directory of the run.
     pub(crate) fn prepare(mut self, prepare: impl Fn(&Path) + 'a) -> Case<'a> {
         self.prepare = Box::new(prepare);
         self
     }
 
-    /// Runs the job in both formats; gives back the JSON. Both runs must end well, without a word on standard
-    /// error, and their reports must have the lines and keys of the installed fio's reports of the same job.
+    /// Runs the job in both formats; returns the JSON. Both runs must succeed without output on standard error,
+    /// and their reports must have the same lines and keys as the installed fio's reports of the same job.
     #[track_caller]
     pub(crate) fn check(&self) -> Value {
         let normal = self.run(&program::path(), "normal").expect_clean();
@@ -75,7 +75,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Checks that every byte is there: `ios` I/Os of `block` bytes in each of the directions named, together.
+/// Checks the amount of I/O: `ios` I/Os of `block` bytes in all given directions together.
 #[track_caller]
 pub(crate) fn expect_ios(document: &Value, directions: &[&str], ios: u64, block: u64) {
     let sum = |key: &str| {

@@ -1,4 +1,4 @@
-//! Block devices and file systems made of memory, gone when they are dropped.
+//! Block devices and file systems in memory, removed on drop.
 
 use super::program::Finished;
 use super::skip;
@@ -9,13 +9,13 @@ use std::process::Command;
 use std::sync::Mutex;
 use tempfile::{NamedTempFile, TempDir};
 
-/// `losetup --find` and its use of what it found are two steps, so only one test at a time takes them.
+/// `losetup --find` and the use of its result are two steps, so only one test at a time may perform them.
 static FINDING: Mutex<()> = Mutex::new(());
 
 /// A loop device on a file in memory.
 pub(crate) struct LoopDevice {
     path: PathBuf,
-    /// The file, where it belongs to the device.
+    /// The file, if it belongs to the device.
     backing: Option<NamedTempFile>,
 }
 
@@ -30,7 +30,7 @@ impl LoopDevice {
         LoopDevice::on(backing)
     }
 
-    /// A device of `bytes` bytes on a file with holes in `directory`: writes fail when there is no more room.
+    /// A device of `bytes` bytes on a sparse file in `directory`: writes fail once the space is exhausted.
     pub(crate) fn with_holes(directory: &Path, bytes: u64) -> Result<LoopDevice, String> {
         skip::root()?;
         skip::tool("losetup")?;
@@ -45,18 +45,18 @@ impl LoopDevice {
         Ok(device)
     }
 
-    /// A device on a file that stays.
+    /// A device on a file that is kept.
     pub(crate) fn on_file(file: &Path) -> Result<LoopDevice, String> {
         LoopDevice::attached(file, &[])
     }
 
-    /// The same, whose partitions are devices too.
+    /// A device on a file that is kept, with device nodes for its partitions.
     pub(crate) fn with_partitions(file: &Path) -> Result<LoopDevice, String> {
         skip::root()?;
         LoopDevice::attached(file, &["--partscan"])
     }
 
-    /// A device with sectors of this many bytes on a file that stays.
+    /// A device with sectors of this many bytes on a file that is kept.
     pub(crate) fn with_sectors(file: &Path, bytes: u32) -> Result<LoopDevice, String> {
         skip::root()?;
         LoopDevice::attached(file, &["--sector-size", &bytes.to_string()])
@@ -89,7 +89,7 @@ impl LoopDevice {
         self.backing().as_file().metadata().expect("the backing file has metadata").blocks() * 512
     }
 
-    /// What the device holds.
+    /// Content of the device.
     pub(crate) fn contents(&self) -> Vec<u8> {
         std::fs::read(self.backing().path()).expect("the backing file can be read")
     }
@@ -97,19 +97,19 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        // Nothing can be done about a device that stays; losetup's own message says which it is.
+        // A device that cannot be detached remains; losetup's message names it.
         let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
     }
 }
 
-/// A mounted file system. Fields are dropped in their order: unmounted first, then the device is detached.
+/// A mounted file system. Fields are dropped in order: it is unmounted first, then the device is detached.
 pub(crate) struct Mounted {
     mount: MountPoint,
     device: Option<LoopDevice>,
 }
 
 impl Mounted {
-    /// A file system of the type that `mkfs.TYPE` makes, on a loop device.
+    /// A file system created by `mkfs.TYPE` on a loop device.
     pub(crate) fn new(kind: &str, bytes: u64) -> Result<Mounted, String> {
         skip::tool(&format!("mkfs.{kind}"))?;
         let device = LoopDevice::new(bytes)?;
@@ -118,7 +118,7 @@ impl Mounted {
         Ok(Mounted { mount: MountPoint::new(&["-t", kind, path])?, device: Some(device) })
     }
 
-    /// A file system in memory that holds no more than `bytes` bytes.
+    /// A file system in memory with a capacity of `bytes` bytes.
     pub(crate) fn memory(bytes: u64) -> Result<Mounted, String> {
         skip::root()?;
         Ok(Mounted {
@@ -127,27 +127,27 @@ impl Mounted {
         })
     }
 
-    /// Where it is.
+    /// Its mount point.
     pub(crate) fn path(&self) -> &Path {
         self.mount.0.path()
     }
 
-    /// The device below it, if there is one.
+    /// The underlying device, if any.
     pub(crate) fn device(&self) -> Option<&Path> {
         self.device.as_ref().map(LoopDevice::path)
     }
 
-    /// Forbids writing from now on.
+    /// Remounts it read-only.
     pub(crate) fn make_read_only(&self) -> Result<(), String> {
         run("mount", &["-o", "remount,ro", self.path().to_str().ok_or("the path is text")?]).map(drop)
     }
 }
 
-/// Something mounted, and unmounted when it is dropped.
+/// A mount that is unmounted on drop.
 pub(crate) struct MountPoint(TempDir);
 
 impl MountPoint {
-    /// Mounts with these arguments of mount(8), on its own directory.
+    /// Mounts with these arguments of mount(8) on a separate directory.
     pub(crate) fn new(arguments: &[&str]) -> Result<MountPoint, String> {
         let directory = super::scratch();
         let path = directory.path().to_str().ok_or("the path of a temporary directory is text")?;
@@ -163,20 +163,22 @@ impl MountPoint {
 
 impl Drop for MountPoint {
     fn drop(&mut self) {
-        // Lazily, so that a file still open somewhere does not keep the mount for ever.
+        // Lazily, so that an open file does not keep the mount forever.
         let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
     }
 }
 
-/// What the kernel has counted for a block device, by its name without `/dev/`: reads, merged reads, sectors read, ..., writes.
+/// The kernel's counters for a block device, by its name without `/dev/`: reads, merged reads, sectors read,
+/// ..., writes.
 pub(crate) fn statistics(name: &str) -> Vec<u64> {
     let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("statistics");
     text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
 }
 
-/// Puts a device with an ext4 file system to uses that forbid writing to it; `refused` checks that a program says so in these words.
+/// Uses a device with an ext4 file system in ways that forbid writing to it; `refused` checks that a program
+/// reports this in these words.
 pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), String> {
-    // Its journal would write by itself five seconds after the mount.
+    // Its journal would write by itself five seconds after mounting.
     let mount = MountPoint::new(&["-t", "ext4", "-o", "commit=300", device.text()])?;
     run("sync", &["-f", mount.path().to_str().expect("text")])?;
     refused("is in use: it is mounted at ");
@@ -191,7 +193,7 @@ pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), 
     Ok(())
 }
 
-/// Makes it active swap, which `answer` must refuse and leave as it is.
+/// Makes it active swap, which `answer` must refuse and leave unchanged.
 #[track_caller]
 pub(crate) fn in_use_as_swap(device: &LoopDevice, answer: impl Fn() -> Finished) -> Result<(), String> {
     run("mkswap", &[device.text()])?;
@@ -204,7 +206,7 @@ pub(crate) fn in_use_as_swap(device: &LoopDevice, answer: impl Fn() -> Finished)
     Ok(())
 }
 
-/// Runs a tool of the system; its output, or what it said as the reason why not.
+/// Runs a system tool; returns its output, or its message as the error.
 pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(tool).args(arguments).output().map_err(|error| format!("{tool}: {error}"))?;
     match output.status.success() {
@@ -213,16 +215,16 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// A control group whose members use a device no faster than a limit says. Dropped, the limit goes.
+/// A control group that limits its members' rate on a device. The limit is removed on drop.
 pub(crate) struct Throttle {
     group: PathBuf,
-    /// For a limit of the group that everybody is in: the file that has it, and the device.
+    /// For a limit on the root group: the file of the limit, and the device.
     of_everybody: Option<(PathBuf, String)>,
 }
 
 impl Throttle {
-    /// Limits the device for all processes and the kernel's own writeback: `read_bps`, `write_bps`, `read_iops` or
-    /// `write_iops`. That takes the first version of control groups, where all processes share one group at the top.
+    /// Limits the device for all processes and the kernel's writeback: `read_bps`, `write_bps`, `read_iops` or
+    /// `write_iops`. This requires version 1 of control groups, in which all processes share one root group.
     pub(crate) fn of_everybody(device: &Path, what: &str, limit: u64) -> Result<Throttle, String> {
         let group = PathBuf::from("/sys/fs/cgroup/blkio");
         let file = group.join(format!("blkio.throttle.{what}_device"));
@@ -232,7 +234,7 @@ impl Throttle {
         Ok(Throttle { group, of_everybody: Some((file, number)) })
     }
 
-    /// Limits members of the group to `reads_per_second` of the device.
+    /// Limits members of the group to `reads_per_second` on the device.
     pub(crate) fn new(device: &Path, reads_per_second: u32) -> Result<Throttle, String> {
         let root = Path::new("/sys/fs/cgroup/blkio");
         let group = root.join(format!(
@@ -252,12 +254,12 @@ impl Throttle {
         self.group.file_name().expect("a name").to_string_lossy().into_owned()
     }
 
-    /// Where a process writes its number to, to join it.
+    /// The file to which a process writes its ID to join the group.
     pub(crate) fn members(&self) -> PathBuf {
         self.group.join("cgroup.procs")
     }
 
-    /// A group in it without its own limits, made by the job.
+    /// A subgroup without separate limits, created by the job.
     pub(crate) fn inner(&self) -> String {
         format!("{}/inner", self.name())
     }

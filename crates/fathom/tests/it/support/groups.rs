@@ -1,16 +1,16 @@
-//! Control groups with limits of processor time, in either version, removed when they are dropped.
+//! Control groups with CPU time limits, in either version, removed on drop.
 
 use super::skip;
 use std::path::{Path, PathBuf};
 
-/// A group whose members, and those of the groups in it, may use a part of a processor.
+/// A group whose members, including those of its subgroups, may use part of a processor.
 pub(crate) struct Quota {
     outer: PathBuf,
     inner: PathBuf,
 }
 
 impl Quota {
-    /// This many ms of each 100.
+    /// Allowed ms of each 100.
     pub(crate) fn new(ms: u32) -> Result<Quota, String> {
         skip::root()?;
         let (root, is_v2) = hierarchy()?;
@@ -26,12 +26,12 @@ impl Quota {
             true => limit("cpu.max", format!("{} 100000", ms * 1000))?,
             false => limit("cpu.cfs_quota_us", (ms * 1000).to_string())?,
         }
-        // Groups of version 2 hold either processes or groups.
+        // Groups of version 2 contain either processes or groups.
         std::fs::create_dir(&quota.inner).map_err(made)?;
         Ok(quota)
     }
 
-    /// Where a process writes its number to, to join the inner group, which has no separate limit.
+    /// The file to which a process writes its ID to join the inner group, which has no separate limit.
     pub(crate) fn members(&self) -> PathBuf {
         self.inner.join("cgroup.procs")
     }

@@ -1,9 +1,9 @@
-//! Reading the JSON of a run.
+//! Parses the JSON of a run.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Keys that fio 3.42 has and the installed release may not, so they are left out of comparisons.
+/// Keys that fio 3.42 has but the installed release may lack; they are excluded from comparisons.
 const ADDED_LATER: [&str; 15] = [
     "job_start",
     "latency_target_ns",
@@ -22,7 +22,7 @@ const ADDED_LATER: [&str; 15] = [
     "fathom verdict",
 ];
 
-/// The first JSON document in a text; messages may stand before it and a normal report after it.
+/// The first JSON document in a text, possibly preceded by messages and followed by a normal report.
 #[track_caller]
 pub(crate) fn document(text: &str) -> Value {
     let start = text.find('{').unwrap_or_else(|| panic!("no JSON in: {text}"));
@@ -33,7 +33,7 @@ pub(crate) fn document(text: &str) -> Value {
     }
 }
 
-/// The job of that name.
+/// The job with that name.
 #[track_caller]
 pub(crate) fn job<'a>(document: &'a Value, name: &str) -> &'a Value {
     let jobs = document["jobs"].as_array().expect("jobs is an array");
@@ -53,8 +53,8 @@ pub(crate) fn total(document: &Value, path: &str) -> u64 {
     document["jobs"].as_array().expect("jobs is an array").iter().map(|job| integer(job, path)).sum()
 }
 
-/// Every key path with its type, such as `/jobs/0/read/iops : float`. Options and devices are reduced to
-/// their kind: they tell of the machine and the command line, not of the layout.
+/// Every key path with its type, such as `/jobs/0/read/iops : float`. Options and devices are reduced to their
+/// kind, because they depend on the machine and the command line, not on the format.
 pub(crate) fn shape(document: &Value) -> BTreeSet<String> {
     let mut lines = BTreeSet::new();
     collect(document, "", &mut lines);
@@ -69,13 +69,13 @@ fn collect(value: &Value, path: &str, lines: &mut BTreeSet<String>) {
                     "global options" | "job options" => {
                         lines.insert(format!("{path}/{key} : object"));
                     }
-                    // Which bins were hit is a matter of time.
+                    // The bins that were hit depend on timing.
                     "bins" => {
                         lines.insert(format!("{path}/{key} : object"));
                     }
-                    // Which devices hold the files is the machine's affair.
+                    // The devices behind the files depend on the machine.
                     "disk_util" => {}
-                    // fio's JSON has the number of an error alone.
+                    // fio's JSON contains only the number of an error.
                     "error_message" => {}
                     _ => collect(member, &format!("{path}/{key}"), lines),
                 }

@@ -1,7 +1,7 @@
-//! A block trace as the kernel writes it, of one device.
+//! A block trace of one device, as written by the kernel.
 //!
-//! The kernel's block tracer in tracefs gives the records of blktrace, and works where a locked down kernel keeps blktrace itself
-//! from its files.
+//! The kernel's block tracer in tracefs produces the records of blktrace, and works even if a locked down
+//! kernel denies blktrace access to its files.
 
 use super::skip;
 use std::fs::{self, File, OpenOptions};
@@ -14,10 +14,10 @@ const ROOT: &str = "/sys/kernel/tracing";
 /// The value of `O_NONBLOCK` on Linux.
 const NONBLOCKING: i32 = 0o4000;
 
-/// The tracer while it is on; dropped, everything is as it was.
+/// The running tracer; dropping it restores the previous state.
 pub(crate) struct KernelTrace {
     enable: PathBuf,
-    /// Closed before the tracer is switched, which it would hold.
+    /// Closed before the tracer is switched, which it would block.
     pipe: Option<File>,
 }
 
@@ -26,7 +26,7 @@ impl KernelTrace {
     pub(crate) fn start(device: &Path) -> Result<KernelTrace, String> {
         skip::root()?;
         if !Path::new(ROOT).join("current_tracer").exists() {
-            // Whether that worked shows in what is read next.
+            // The next read shows whether that worked.
             let _ = Command::new("mount").args(["-t", "tracefs", "none", ROOT]).status();
         }
         let tracers = read("available_tracers")?;
@@ -52,11 +52,11 @@ impl KernelTrace {
         Ok(trace)
     }
 
-    /// Ends the trace; what there is of it.
+    /// Ends the trace; returns the rest of it.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         let _ = write(&self.enable, "0");
         let (mut trace, mut part) = (Vec::new(), vec![0; 1 << 16]);
-        // Non-blocking: the end is an error that says to try again.
+        // Non-blocking: the end shows as an error that asks to try again.
         if let Some(mut pipe) = self.pipe.take() {
             while let Ok(count) = pipe.read(&mut part) {
                 if count == 0 {

@@ -1,4 +1,4 @@
-//! What the tests stand on: running programs, reading reports, devices to run on.
+//! Shared parts of the tests: running programs, reading reports, and devices to run on.
 
 #[macro_use]
 pub(crate) mod skip;
@@ -18,10 +18,10 @@ pub(crate) mod shape;
 pub(crate) mod terminal;
 pub(crate) mod trace;
 
-/// How long anything may take unless a test says otherwise; generous, because machines that test are often busy.
+/// Default time limit; generous, because test machines are often busy.
 pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(180);
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
@@ -31,27 +31,27 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Bytes of a kibibyte.
+/// Size of a kibibyte.
 pub(crate) const KIB: u64 = 1 << 10;
-/// Bytes of a mebibyte.
+/// Size of a mebibyte.
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// What files are made of that a test finds in place.
+/// Content of files that exist before a test.
 pub(crate) const FILLING: u8 = 0x5a;
 
-/// A directory for one test, removed with all that is in it.
+/// A directory for one test, removed with its contents.
 pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("fathom-it-").tempdir().expect("a temporary directory can be made")
 }
 
-/// A file of `bytes` bytes that are not zero.
+/// A file of `bytes` nonzero bytes.
 pub(crate) fn file_of(directory: &std::path::Path, name: &str, bytes: u64) -> std::path::PathBuf {
     let path = directory.join(name);
     std::fs::write(&path, vec![FILLING; bytes as usize]).expect("a file can be written");
     path
 }
 
-/// Tasks that ran or waited in the last minute, on average, per processor.
+/// Average number of running and waiting tasks per processor over the last minute.
 pub(crate) fn tasks_per_processor() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").expect("Linux tells its load");
     let load: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");

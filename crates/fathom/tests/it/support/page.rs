@@ -1,7 +1,7 @@
-//! Documentation pages as lists of a reader's actions: files to make, commands to type, output to see.
+//! Documentation pages as lists of a reader's actions: files to create, commands to type, expected output.
 //!
-//! Comments of the page, which are invisible when it is rendered, say what a test has to know. They stand right before
-//! a block of commands:
+//! Comments of the page, which are invisible when it is rendered, contain information for tests. They come
+//! immediately before a block of commands:
 //!
 //! * `<!-- not run: REASON -->`: a test cannot run it;
 //! * `<!-- needs: PROGRAM -->`: it is run where that program is installed;
@@ -9,10 +9,10 @@
 //!
 //! Of what a reader sees, `# exits with N` after a command gives its exit status, and `# writes FILE` a file that it leaves.
 
-/// One thing on a page, in its order.
+/// One element of a page, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A file that the text names right before its content.
+    /// A file whose name the text gives immediately before its content.
     File {
         name: String,
         content: String,
@@ -28,7 +28,7 @@ pub(crate) enum Step {
 /// A block of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commands {
-    /// The line of the page where it begins, from 1.
+    /// The line of the page where it starts, from 1.
     pub(crate) line: usize,
     /// A program that must be installed.
     pub(crate) needs: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Commands {
     pub(crate) shown: Vec<String>,
 }
 
-/// A command as it is typed, and what the page says about it.
+/// A command as typed, and what the page states about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) text: String,
@@ -62,10 +62,10 @@ impl Command {
     }
 }
 
-/// The steps of a page in Markdown.
+/// The steps of a Markdown page.
 pub(crate) fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
-    // What stands between the block before and this one.
+    // The text between the previous block and this one.
     let mut between: Vec<&str> = Vec::new();
     let mut lines = page.lines().enumerate();
     while let Some((index, line)) = lines.next() {
@@ -98,7 +98,7 @@ pub(crate) fn steps(page: &str) -> Vec<Step> {
 
 fn commands(line: usize, content: &[&str], between: &[&str]) -> Step {
     let mut block = Commands { line, ..Commands::default() };
-    // Only the comments right before the block are about it.
+    // Only comments immediately before the block apply to it.
     for text in between.iter().rev().filter(|text| !text.is_empty()) {
         let Some(comment) = text.strip_prefix("<!-- ").and_then(|text| text.strip_suffix(" -->")) else {
             break;
@@ -128,14 +128,14 @@ fn file_name(between: &[&str]) -> Option<String> {
     names.filter(|name| name.ends_with(".fio") && !name.contains(' ')).last().map(str::to_owned)
 }
 
-/// The text with one blank between words, and `N` for each run of digits.
+/// The text with single spaces between words, and `N` for each run of digits.
 pub(crate) fn shape(text: &str) -> String {
     let mut shape = String::new();
     for word in text.split_whitespace() {
         if !shape.is_empty() {
             shape.push(' ');
         }
-        // A disk that others use is slower than the one of the page.
+        // A shared disk is slower than the one on the page.
         let word = if matches!(word.trim_end_matches(':'), "(nsec)" | "(usec)" | "(msec)") {
             "(TIME)"
         } else {
@@ -152,8 +152,8 @@ pub(crate) fn shape(text: &str) -> String {
     shape
 }
 
-/// What has to be the same on every machine of a line that a page shows: its first words, up to a figure, a path, a colon, a
-/// chart, or an ellipsis. Empty when nothing has.
+/// The part of a displayed line that must be the same on every machine: its first words, up to a figure, a
+/// path, a colon, a chart, or an ellipsis. Empty if there is none.
 pub(crate) fn fixed_part(line: &str) -> String {
     let mut words = Vec::new();
     for (index, word) in line.split_whitespace().enumerate() {

@@ -1,14 +1,14 @@
-//! Processes as `/proc` shows them.
+//! Processes as shown by `/proc`.
 
 use std::process::{Child, Command, Stdio};
 
-/// Sends a signal, named as `kill` names it. A process that is gone is not an error.
+/// Sends a signal, named as for `kill`. A process that no longer exists is not an error.
 pub(crate) fn signal(pid: u32, name: &str) {
     let status = Command::new("kill").args(["-s", name, &pid.to_string()]).stderr(Stdio::null()).status();
     status.expect("kill(1) can be run");
 }
 
-/// Sends a signal and waits until the process has handled it: two pending signals are merged into one.
+/// Sends a signal and waits until the process has handled it, because two pending signals are merged into one.
 #[track_caller]
 pub(crate) fn signal_and_see(pid: u32, name: &str) {
     signal(pid, name);
@@ -21,9 +21,9 @@ pub(crate) fn signal_and_see(pid: u32, name: &str) {
     });
 }
 
-/// Kills a process and everything that it started.
+/// Kills a process and all its descendants.
 pub(crate) fn kill_tree(pid: u32) {
-    // The list comes first: children of a dead process are reparented.
+    // The list is made first because children of a dead process are reparented.
     let all = descendants(pid);
     signal(pid, "KILL");
     for child in all {
@@ -31,19 +31,19 @@ pub(crate) fn kill_tree(pid: u32) {
     }
 }
 
-/// True while a process exists and has not ended; one that has may still wait to be collected.
+/// True while a process exists and has not ended; an ended process may still wait to be reaped.
 pub(crate) fn runs(pid: u32) -> bool {
     state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// The state of a process, as a letter.
+/// The state letter of a process.
 pub(crate) fn state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// How often the tasks of a process went to sleep by themselves. A job with `rate_iops` does so once per I/O, so this
-/// tells from outside how far it has come.
+/// The number of voluntary sleeps of a process's tasks. A job with `rate_iops` sleeps once per I/O, so this
+/// shows its progress from outside.
 pub(crate) fn sleeps(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     tasks
@@ -55,7 +55,7 @@ pub(crate) fn sleeps(pid: u32) -> u64 {
         .sum()
 }
 
-/// All processes below `pid`, parents before their children.
+/// All descendants of `pid`, parents before their children.
 pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     let table = parents();
     let mut found = Vec::new();
@@ -76,23 +76,23 @@ fn parents() -> Vec<(u32, u32)> {
         .filter_map(|entry| {
             let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            // The name in parentheses may hold anything, so fields count from its end: state, parent, ...
+            // The name in parentheses may contain anything, so fields are counted from its end: state, parent, ...
             let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
             Some((pid, parent))
         })
         .collect()
 }
 
-/// Loops of the shell that keep every processor busy until this is dropped.
+/// Shell loops that keep all processors busy until drop.
 pub(crate) struct OtherWork(Vec<Child>);
 
 impl OtherWork {
     /// Three for each processor.
     pub(crate) fn start() -> OtherWork {
-        // Separate sessions, since kernels with CONFIG_SCHED_AUTOGROUP share processors out among sessions.
+        // Separate sessions, because kernels with CONFIG_SCHED_AUTOGROUP divide processors among sessions.
         let start = |processor: usize| {
             let mut command = Command::new("setsid");
-            // Work outlives no test, not even one that is killed.
+            // The load must not outlive the test, even if the test is killed.
             let work = "while [ -d /proc/$0 ]; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done";
             let own_pid = std::process::id().to_string();
             command.args(["taskset", "-c", &processor.to_string(), "sh", "-c", work, &own_pid]);

@@ -1,4 +1,4 @@
-//! Running a program to its end, with a limit on how long that may take.
+//! Runs a program to completion with a time limit.
 
 use super::{PATIENCE, processes};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often the state of a run is looked at.
+/// Poll interval of a run's state.
 const POLL: Duration = Duration::from_millis(5);
 
 /// The program under test.
@@ -17,12 +17,12 @@ pub(crate) fn path() -> PathBuf {
     std::env::var_os("FATHOM_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_fathom").into(), PathBuf::from)
 }
 
-/// True when the tests are tried on another program.
+/// True if the tests are run on another program.
 pub(crate) fn is_another() -> bool {
     std::env::var_os("FATHOM_TEST_PROGRAM").is_some()
 }
 
-/// The fio to compare with: the one that `FATHOM_TEST_FIO` names, or the installed one.
+/// The fio to compare with: the one named by `FATHOM_TEST_FIO`, or the installed one.
 pub(crate) fn reference() -> Result<PathBuf, String> {
     match std::env::var_os("FATHOM_TEST_FIO") {
         Some(path) => Ok(path.into()),
@@ -39,7 +39,7 @@ pub(crate) fn version(fio: &Path) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The option that makes block headers as this fio reads them.
+/// The option that makes fathom write block headers in the format of this fio.
 pub(crate) fn header_format_of(fio: &Path) -> &'static str {
     match version(fio) {
         Some(version) if version < (3, 41) => "--verify_header_format=first",
@@ -47,7 +47,7 @@ pub(crate) fn header_format_of(fio: &Path) -> &'static str {
     }
 }
 
-/// `Ok` unless the program under test calls one of the options known but not built.
+/// `Ok` unless the program under test reports one of the options as known but not built.
 pub(crate) fn knows(words: &str) -> Result<(), String> {
     let finished = Launch::fathom(Path::new("/")).words("--parse-only").words(words).run();
     match finished.stderr.lines().find(|line| line.contains("known but not built yet")) {
@@ -56,38 +56,38 @@ pub(crate) fn knows(words: &str) -> Result<(), String> {
     }
 }
 
-/// What a program printed and how it ended.
+/// The output of a program and its exit status.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// Standard output.
     pub(crate) stdout: String,
     /// Standard error.
     pub(crate) stderr: String,
-    /// How it ended.
+    /// Exit status.
     pub(crate) status: ExitStatus,
-    /// From the start until it had ended.
+    /// Time from the start to the end of the program.
     pub(crate) elapsed: Duration,
-    /// From the start until its standard output was closed everywhere.
+    /// Time from the start until all copies of its standard output were closed.
     pub(crate) stdout_closed: Duration,
 }
 
 impl Finished {
-    /// The exit code; a signal counts as 128 and its number, as shells have it.
+    /// The exit code; a signal counts as 128 plus its number, as in shells.
     pub(crate) fn code(&self) -> i32 {
         self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
     }
 
-    /// Standard error without information: notes of fathom on what a job asks for, what fio says of a run among the lines of its report,
-    /// and what is waited for, as a machine can be slow enough for that in any run.
+    /// Standard error without informational lines: fathom's notes on the requested job, fio's messages within
+    /// its report, and messages about waiting, which may occur in any run on a slow machine.
     pub(crate) fn complaints(&self) -> String {
-        // A job that does what it is asked for, or says what it does instead.
+        // A job either behaves as requested or reports what it does instead.
         const NOTES: [&str; 12] = [
             " has no effect",
             " have no effect",
             "; what exists is used\n",
             " does not exist; the directory is created\n",
             " and back after ",
-            // How long a server takes is not up to the test.
+            // The duration of a server's response is outside the test's control.
             "; http_quickack=1 shows its speed without that\n",
             ": reads beyond its end count as I/Os and move nothing\n",
             " % of the I/Os met latency_target with one I/O at a time",
@@ -108,7 +108,7 @@ impl Finished {
             INFORMATION.iter().any(|start| line.starts_with(start)) || line.contains(" : Saving output of ")
         };
         let is_wait = |line: &&str| line.starts_with("fathom: ") && line.ends_with("Ctrl-C ends the wait\n");
-        // fio looks at all block devices, and those of other tests come and go.
+        // fio examines all block devices, and those of other tests come and go.
         let is_gone = |line: &&str| *line == "stat: No such file or directory\n";
         self.stderr
             .split_inclusive('\n')
@@ -151,33 +151,33 @@ impl Launch {
         Launch { command, timeout: PATIENCE }
     }
 
-    /// fathom in a control group, whose `members` is the file to join it by.
+    /// fathom in a control group; `members` is the file for joining it.
     pub(crate) fn in_group(directory: &Path, members: &Path) -> Launch {
-        // The shell joins the group, and is replaced by the program.
+        // The shell joins the group and is replaced by the program.
         let join = format!("echo $$ > {} && exec \"$@\"", members.display());
         let shell = Launch::of(Path::new("/bin/sh"), directory);
         shell.argument("-c").argument(join).argument("sh").argument(path())
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Launch {
         self.command.env(name, value);
         self
     }
 
-    /// Adds arguments: the words of a text, split at blanks.
+    /// Adds arguments: the words of a text, split at spaces.
     pub(crate) fn words(mut self, text: &str) -> Launch {
         self.command.args(text.split_whitespace());
         self
     }
 
-    /// Adds one argument as it is.
+    /// Adds one argument unchanged.
     pub(crate) fn argument(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Launch {
         self.command.arg(argument);
         self
     }
 
-    /// Sets the limit.
+    /// Sets the time limit.
     pub(crate) fn timeout(mut self, timeout: Duration) -> Launch {
         self.timeout = timeout;
         self
@@ -207,7 +207,7 @@ impl Launch {
     }
 }
 
-/// A started program. Dropped before its end, it is killed with all that it started.
+/// A started program. If dropped before its end, it is killed together with its descendants.
 pub(crate) struct Running {
     child: Child,
     stdout: Collector,
@@ -222,12 +222,12 @@ impl Running {
         self.child.id()
     }
 
-    /// Sends a signal, named as `kill` names it.
+    /// Sends a signal, named as for `kill`.
     pub(crate) fn signal(&self, name: &str) {
         processes::signal(self.pid(), name);
     }
 
-    /// Sends a signal and waits until it has arrived, as a second one would otherwise be lost.
+    /// Sends a signal and waits until it has arrived, because a second one would otherwise be lost.
     #[track_caller]
     pub(crate) fn signal_and_see(&self, name: &str) {
         processes::signal_and_see(self.pid(), name);
@@ -238,7 +238,7 @@ impl Running {
         self.started.elapsed()
     }
 
-    /// Waits until standard output satisfies the condition; what it was then, and when.
+    /// Waits until standard output satisfies the condition; returns that output and the time.
     #[track_caller]
     pub(crate) fn wait_for_output(&mut self, condition: impl Fn(&str) -> bool) -> (String, Duration) {
         loop {
@@ -251,7 +251,8 @@ impl Running {
         }
     }
 
-    /// The same with standard error after standard output: fathom keeps messages out of what programs read, and fio does not.
+    /// Does the same with standard error appended to standard output: fathom keeps messages out of
+    /// machine-readable output, and fio does not.
     #[track_caller]
     pub(crate) fn wait_for_either(&mut self, condition: impl Fn(&str) -> bool) -> String {
         loop {
@@ -264,7 +265,7 @@ impl Running {
         }
     }
 
-    /// Waits until this stands on standard error.
+    /// Waits until this text appears on standard error.
     #[track_caller]
     pub(crate) fn wait_for_message(&self, message: &str) {
         while !self.stderr.text().contains(message) {
@@ -273,12 +274,12 @@ impl Running {
         }
     }
 
-    /// What stands on standard error so far.
+    /// Standard error output so far.
     pub(crate) fn errors(&self) -> String {
         self.stderr.text()
     }
 
-    /// Waits until tasks of the program have gone to sleep `count` times: once per I/O for jobs with `rate_iops`.
+    /// Waits until tasks of the program have slept `count` times: once per I/O for jobs with `rate_iops`.
     #[track_caller]
     pub(crate) fn wait_for_sleeps(&self, count: u64) {
         let all = || {
@@ -297,7 +298,7 @@ impl Running {
         self.finish_in_time().unwrap_or_else(|state| panic!("{}", self.told_late(&state)))
     }
 
-    /// The same for a program that need not end. The error says how far it came; dropped, it is killed.
+    /// Does the same for a program that may not end. The error describes how far it got; on drop it is killed.
     pub(crate) fn finish_in_time(&mut self) -> Result<Finished, String> {
         let mut ended = None;
         loop {
@@ -338,13 +339,13 @@ impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             processes::kill_tree(self.child.id());
-            // A child stuck in the kernel cannot be waited for; it ends when its device does.
+            // A child that is stuck in the kernel cannot be waited for; it ends when its device does.
             let _ = self.child.try_wait();
         }
     }
 }
 
-/// Reads a pipe to its end on its own thread.
+/// Reads a pipe to its end on a separate thread.
 struct Collector(Arc<Mutex<Collected>>);
 
 #[derive(Default)]

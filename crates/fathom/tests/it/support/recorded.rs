@@ -1,4 +1,4 @@
-//! The I/Os of a run, as its latency log recorded them.
+//! The I/Os of a run, as recorded in its latency log.
 
 use super::program::Launch;
 use std::path::Path;
@@ -8,22 +8,22 @@ use std::path::Path;
 pub(crate) struct Recorded {
     /// 0 for a read, 1 for a write, 2 for a trim.
     pub(crate) direction: u64,
-    /// Its first byte.
+    /// First byte.
     pub(crate) offset: u64,
     /// Its bytes.
     pub(crate) length: u64,
-    /// When it was handed to the engine, in nanoseconds since the job's start.
+    /// Time of its submission to the engine, in nanoseconds since the job's start.
     pub(crate) issued_ns: u64,
 }
 
 impl Recorded {
-    /// The block of 4 KiB that it begins in.
+    /// The 4 KiB block in which it starts.
     pub(crate) fn block(&self) -> u64 {
         self.offset / 4096
     }
 }
 
-/// When each I/O of a job ended, in milliseconds: the times in `log_iops.N.log`, which `--write_iops_log=log` leaves behind.
+/// Completion times of a job's I/Os in milliseconds, from `log_iops.N.log`, which `--write_iops_log=log` creates.
 #[track_caller]
 pub(crate) fn ends_of_ios(directory: &Path, job: u32) -> Vec<u64> {
     let text = std::fs::read_to_string(directory.join(format!("log_iops.{job}.log"))).expect("a log");
@@ -32,9 +32,9 @@ pub(crate) fn ends_of_ios(directory: &Path, job: u32) -> Vec<u64> {
         .collect()
 }
 
-/// A job that ran for this many seconds kept to its rate: no I/O came before its time, and what was late was made up for. At the
-/// best moment of the second half, when the job had just had a processor, as much was done as should have been, within a
-/// hundredth.
+/// Checks that a job that ran for this many seconds kept to its rate: no I/O came early, and delays were made
+/// up for. At the best moment of the second half, when the job had just had a processor, the number of I/Os was
+/// as required, within one percent.
 #[track_caller]
 pub(crate) fn check_rate(name: &str, ends: &[u64], ios_per_second: u64, seconds: u64) {
     let due_ms = |number: usize| number as u64 * 1000 / ios_per_second;
@@ -45,14 +45,14 @@ pub(crate) fn check_rate(name: &str, ends: &[u64], ios_per_second: u64, seconds:
     assert!((half..ends.len()).any(is_kept), "{name}: {} I/Os in {seconds} s, always late", ends.len());
 }
 
-/// Runs one job without a device; its I/Os in the order of their issue.
+/// Runs one job without a device; returns its I/Os in the order of their issue.
 #[track_caller]
 pub(crate) fn of_null(words: &str) -> Vec<Recorded> {
     let directory = super::scratch();
     of(directory.path(), &format!("--name=job --ioengine=null --filename=f --bs=4k {words}"))
 }
 
-/// Runs one job, which must not fail; its I/Os in the order of their issue.
+/// Runs one job, which must not fail; returns its I/Os in the order of their issue.
 #[track_caller]
 pub(crate) fn of(directory: &Path, words: &str) -> Vec<Recorded> {
     let words = format!("{words} --write_lat_log=log --log_offset=1 --log_issue_time=1");

@@ -1,4 +1,4 @@
-//! `fathom serve`, started and asked as a browser asks it, but byte by byte.
+//! `fathom serve`, started and queried as by a browser, but byte by byte.
 
 use super::PATIENCE;
 use super::processes;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// `Ok` where there is time for it.
+/// `Ok` if slow tests are enabled.
 pub(crate) fn takes_long() -> Result<(), String> {
     match std::env::var("FATHOM_TEST_SERVE").as_deref() {
         Ok("all") => Ok(()),
@@ -18,19 +18,19 @@ pub(crate) fn takes_long() -> Result<(), String> {
     }
 }
 
-/// A server, and the cookie of one who was let in.
+/// A server, and the cookie of an authorized client.
 pub(crate) struct Served {
     pub(crate) running: Running,
     pub(crate) port: u16,
-    /// As it was printed, with the token.
+    /// The printed address, with the token.
     pub(crate) url: String,
     pub(crate) results: PathBuf,
     pub(crate) cookie: String,
-    /// The folder that everything is in, with a slash before it.
+    /// The secret folder that contains everything, with a leading slash.
     pub(crate) place: String,
 }
 
-/// What it answers.
+/// The server's response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -50,7 +50,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// What is wrong, as the page shows it.
+    /// The error message, as shown by the page.
     #[track_caller]
     pub(crate) fn problem(&self) -> String {
         self.json()["problem"].as_str().unwrap_or_default().to_owned()
@@ -65,7 +65,7 @@ pub(crate) struct Sent {
     pub(crate) data: Value,
 }
 
-/// Runs go on without their server; those of a test that has failed are not to.
+/// Runs outlive their server; those of a failed test must not.
 impl Drop for Served {
     fn drop(&mut self) {
         for folder in std::fs::read_dir(self.results.join("runs")).into_iter().flatten().flatten() {
@@ -81,7 +81,8 @@ impl Drop for Served {
 }
 
 impl Served {
-    /// Starts it in a directory, with its results in `results` there, on any port unless the words name one.
+    /// Starts it in a directory, with its results in the subdirectory `results`, on any port unless the
+    /// arguments name one.
     #[track_caller]
     pub(crate) fn start(directory: &Path, words: &str) -> Served {
         let is_told = words.contains("--port") || words.contains("--listen");
@@ -110,7 +111,7 @@ impl Served {
         served
     }
 
-    /// What the address with the token answers.
+    /// The response to the address with the token.
     #[track_caller]
     pub(crate) fn let_in(&self) -> Answer {
         let path = self.url.split_once(&format!(":{}", self.port)).expect("a path").1;
@@ -125,19 +126,19 @@ impl Served {
         stream
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     #[track_caller]
     pub(crate) fn send(&self, request: &str) -> Answer {
         let mut stream = self.connect();
-        // It may answer, and close, before it has read all.
+        // The server may respond and close before it has read everything.
         let _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         Answer::read(&String::from_utf8_lossy(&bytes))
     }
 
-    /// A request with these headers and no others but those that every request has. The path is one within the server's folder,
-    /// but for that with the token.
+    /// A request with these headers in addition to those of every request. The path is relative to the server's
+    /// folder, except for the path with the token.
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
@@ -167,7 +168,7 @@ impl Served {
         format!("Host: localhost:{}", self.port)
     }
 
-    /// Starts a job; the number of its run.
+    /// Starts a job; returns the number of its run.
     #[track_caller]
     pub(crate) fn start_job(&self, job: &str) -> String {
         self.start_run(&json!({ "kind": "job", "job": job }))
@@ -204,7 +205,7 @@ impl Served {
         }
     }
 
-    /// The events of a run after one of them, until this many have come or the run has ended.
+    /// The events of a run after a given one, until this many have arrived or the run has ended.
     #[track_caller]
     pub(crate) fn events(&self, run: &str, after: Option<&str>, most: usize) -> Vec<Sent> {
         let mut stream = self.connect();

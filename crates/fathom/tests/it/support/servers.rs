@@ -1,11 +1,12 @@
-//! Servers to test engines on: started by the scripts in `scripts/servers`, each in its own directory, and stopped at the end.
+//! Servers for testing engines: started by the scripts in `scripts/servers`, each in its own directory, and
+//! stopped at the end.
 
 use super::program::Launch;
 use super::scratch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     script: PathBuf,
     variables: Vec<(String, String)>,
@@ -14,7 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server with these variables; the error says why this machine has none.
+    /// Starts a server with these variables; the error gives the reason why this machine has none.
     pub(crate) fn start(name: &str, variables: &[(&str, &str)]) -> Result<Server, String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/servers").join(name);
         let variables =
@@ -24,7 +25,7 @@ impl Server {
         Ok(server)
     }
 
-    /// The same for one of large packages, or of a start that takes long: `make test-servers` alone has those.
+    /// Starts a server with large packages or a slow start, which only `make test-servers` uses.
     pub(crate) fn start_large(name: &str, variables: &[(&str, &str)]) -> Result<Server, String> {
         match std::env::var("FATHOM_TEST_SERVERS").as_deref() {
             Ok("all") => Server::start(name, variables),
@@ -32,7 +33,7 @@ impl Server {
         }
     }
 
-    /// Starts it again after [`stop`](Server::stop), where it was.
+    /// Restarts it at the same address after [`stop`](Server::stop).
     pub(crate) fn start_again(&mut self) -> Result<(), String> {
         let output = self
             .command("start")
@@ -59,14 +60,14 @@ impl Server {
         command
     }
 
-    /// Tells its script to do something else with it.
+    /// Runs another action of its script.
     #[track_caller]
     pub(crate) fn ask(&self, word: &str, arguments: &[&str]) {
         let done = self.command(word).args(arguments).stdout(Stdio::null()).status();
         assert!(done.is_ok_and(|status| status.success()), "{} does not {word}", self.script.display());
     }
 
-    /// What it printed under this key when it had started.
+    /// The value that it printed under this key at its start.
     #[track_caller]
     pub(crate) fn value(&self, key: &str) -> &str {
         let mut lines = self.printed.lines().filter_map(|line| line.split_once('='));
@@ -79,7 +80,7 @@ impl Server {
         self.directory.path().join(name)
     }
 
-    /// The process that it wrote down under this name.
+    /// The process recorded under this name.
     #[track_caller]
     pub(crate) fn pid(&self, tag: &str) -> u32 {
         let text = std::fs::read_to_string(self.file(&format!("{tag}.pid"))).expect("the server's pid");
@@ -87,8 +88,8 @@ impl Server {
     }
 }
 
-/// The jobs that a section of docs/servers.md shows: its commands, and its job files. Their servers are those of the reader, so a
-/// test puts its own in place of `words`; each of them has to be there.
+/// The jobs in a section of docs/servers.md: its commands and its job files. They name the reader's servers, so
+/// a test replaces `words` by the addresses of its own; each of the words must be present.
 #[track_caller]
 pub(crate) fn jobs_of_servers(section: &str, words: &[(&str, &str)]) -> Vec<Job> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/servers.md");
@@ -116,21 +117,21 @@ pub(crate) fn jobs_of_servers(section: &str, words: &[(&str, &str)]) -> Vec<Job>
 
 /// A job of a page.
 pub(crate) enum Job {
-    /// The words of its command.
+    /// The arguments of its command.
     Command(String),
     /// The text of its file.
     File(String),
 }
 
 impl Job {
-    /// Runs it well, in its own directory.
+    /// Runs it, which must succeed, in its own directory.
     #[track_caller]
     pub(crate) fn run(&self, variables: &[(&str, &str)]) {
         let directory = scratch();
         let launch = Launch::fathom(directory.path());
         let launch = variables.iter().fold(launch, |launch, (name, value)| launch.variable(name, value));
         match self {
-            // Quotes are there for the reader's shell.
+            // Quotes are for the reader's shell.
             Job::Command(words) => {
                 words.split_whitespace().fold(launch, |launch, word| launch.argument(word.replace('\'', "")))
             }
@@ -146,7 +147,7 @@ impl Job {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A test that has failed already has more to say than that its server does not stop.
+        // A test that has already failed has more important information than a server that does not stop.
         let _ = self.command("stop").stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 }

@@ -1,9 +1,9 @@
 //! Normal reports with their figures taken out, so that two of them can be compared line by line.
 //!
 //! What stays: the labels and their order, the kind of every figure (a count, an amount, a rate, a number with
-//! this many decimals), and the blanks at the start of a line. What depends on how a run happened to go is folded:
-//! which of nsec, usec and msec fits, how wide a percentile table is, which latency buckets were hit, and
-//! whether a run was long enough for samples.
+//! this many decimals), and the blanks at the start of a line. Details that vary between runs are folded: the
+//! choice of nsec, usec or msec, the width of a percentile table, the latency buckets that were hit, and the
+//! presence of samples, which need a long enough run.
 
 /// Differences between fio 3.33 and 3.42 in otherwise equal lines.
 const RELEASES: [(&str, &str); 4] = [
@@ -19,7 +19,7 @@ pub(crate) fn of(report: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in report.lines() {
         let Some(line) = shape_of_line(line) else { continue };
-        // Folded blocks are one line, however many they were.
+        // Folded blocks become one line, whatever their number.
         if !(lines.last() == Some(&line) && is_folded(&line)) {
             lines.push(line);
         }
@@ -44,7 +44,7 @@ fn shape_of_line(line: &str) -> Option<String> {
     {
         return Some("  lat (TIME)   : SHARES".into());
     }
-    // Samples exist from half a second on, so a short run has them or not by chance.
+    // Samples exist from half a second on, so their presence in a short run is random.
     if line.starts_with("   bw (") || line.starts_with("   iops        :") {
         return None;
     }
@@ -54,7 +54,7 @@ fn shape_of_line(line: &str) -> Option<String> {
     }
     text = figures_out(&text);
     if text.starts_with("     latency   : target=") {
-        // Bare numbers before 3.42.
+        // Bare numbers before fio 3.42.
         text = text
             .replace("N.NN", "N")
             .replace("Nns", "N")
@@ -70,7 +70,7 @@ fn shape_of_line(line: &str) -> Option<String> {
     Some(text)
 }
 
-/// Cuts what follows the process id in the first line of a block.
+/// Removes everything after the process ID in the first line of a block.
 fn without_time_of_day(line: &str) -> String {
     match (line.contains("(groupid="), line.find(": pid=")) {
         (true, Some(end)) => format!("{}: pid=PID: CTIME", &line[..end]),
@@ -78,7 +78,7 @@ fn without_time_of_day(line: &str) -> String {
     }
 }
 
-/// Replaces every figure by its kind. Digits that belong to a word stay.
+/// Replaces every figure by its kind. Digits within words are kept.
 fn figures_out(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
@@ -94,7 +94,7 @@ fn figures_out(line: &str) -> String {
             text += figure;
             continue;
         }
-        // Right-aligned columns leave more or fewer blanks.
+        // Right-aligned columns have varying numbers of spaces.
         while text.ends_with("= ") {
             text.pop();
         }
@@ -104,7 +104,7 @@ fn figures_out(line: &str) -> String {
     text + rest
 }
 
-/// Appends the kind of a figure followed by `rest`; gives back what follows its unit.
+/// Appends the kind of a figure followed by `rest`; returns the text after its unit.
 fn push_kind<'a>(text: &mut String, figure: &str, rest: &'a str, scaled: bool) -> &'a str {
     let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
     let unit_end = letters + if rest[letters..].starts_with("/s") { 2 } else { 0 };

@@ -1,4 +1,4 @@
-//! Skipping a test where the machine cannot run it, visibly.
+//! Skips a test visibly if the machine cannot run it.
 
 /// Ends the test with a line `SKIP test: reason`.
 macro_rules! skip {
@@ -8,7 +8,7 @@ macro_rules! skip {
     }};
 }
 
-/// The value of a `Result<T, String>`, or the end of the test with the reason why it is missing.
+/// The value of a `Result<T, String>`; otherwise ends the test with the reason why it is missing.
 macro_rules! require {
     ($have:expr) => {
         match $have {
@@ -18,7 +18,7 @@ macro_rules! require {
     };
 }
 
-/// Ends the test when another program than fathom is tried, which makes no such promise.
+/// Ends the test if it runs on another program than fathom, which makes no such promise.
 macro_rules! fathom_only {
     () => {
         if $crate::support::program::is_another() {
@@ -27,7 +27,7 @@ macro_rules! fathom_only {
     };
 }
 
-/// Ends the test when the program says that it does not have the option yet; it says so by name.
+/// Ends the test if the program reports, by name, that it does not have the option yet.
 macro_rules! built {
     ($words:expr) => {
         if let Err(reason) = $crate::support::program::knows($words) {
@@ -36,7 +36,7 @@ macro_rules! built {
     };
 }
 
-/// `Ok` when the test runs as root.
+/// `Ok` if the test runs as root.
 pub(crate) fn root() -> Result<(), String> {
     use std::os::unix::fs::MetadataExt;
     match std::fs::metadata("/proc/self").map(|own| own.uid()) {
@@ -45,7 +45,7 @@ pub(crate) fn root() -> Result<(), String> {
     }
 }
 
-/// `Ok` when the executable is on the path.
+/// `Ok` if the executable is on the path.
 pub(crate) fn tool(name: &str) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Administrators' tools are often missing from a user's path.

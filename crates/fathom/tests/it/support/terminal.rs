@@ -1,4 +1,4 @@
-//! A program on its own terminal: what it writes is put on a screen, keys and sizes are sent to it.
+//! A program on its own terminal: its output is drawn on a screen, and keys and sizes are sent to it.
 
 use super::{PATIENCE, processes};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -12,35 +12,35 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often the screen is looked at.
+/// Poll interval of the screen.
 const POLL: Duration = Duration::from_millis(10);
 
-/// What the shell says before the exit code of the program.
+/// The shell's output before the exit code of the program.
 const END: &str = "the program has ended with ";
 
-/// A program on a terminal. Dropped before its end, it is killed with all that it started.
+/// A program on a terminal. If dropped before its end, it is killed together with its descendants.
 pub(crate) struct OnTerminal {
     child: Child,
     master: File,
-    /// Kept open, so that the terminal outlives the program and can be looked at.
+    /// Kept open, so that the terminal outlives the program and can be examined.
     terminal: File,
     seen: Arc<Mutex<Seen>>,
 }
 
-/// What the program has written.
+/// The program's output.
 struct Seen {
     bytes: Vec<u8>,
     parser: vt100::Parser,
 }
 
-/// A screen as it was at one moment.
+/// A snapshot of a screen.
 pub(crate) struct Picture {
-    /// The rows, without blanks at their ends.
+    /// The rows, without trailing spaces.
     pub(crate) rows: Vec<String>,
-    /// The program shows its own screen.
+    /// The program shows the alternate screen.
     pub(crate) is_alternate: bool,
     pub(crate) has_cursor: bool,
-    /// Some row goes on in the next, as one that is too long does.
+    /// True if a row continues on the next, as overlong rows do.
     pub(crate) is_wrapped: bool,
 }
 
@@ -49,21 +49,21 @@ impl Picture {
         self.rows.join("\n")
     }
 
-    /// The words of the first row that starts so; nothing when there is none.
+    /// The words of the first row with this beginning; empty if there is none.
     pub(crate) fn words(&self, start: &str) -> Vec<String> {
         let row = self.rows.iter().find(|row| row.starts_with(start));
         row.map(|row| row.split_whitespace().map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    /// How many rows start so.
+    /// Number of rows with this beginning.
     pub(crate) fn count(&self, start: &str) -> usize {
         self.rows.iter().filter(|row| row.starts_with(start)).count()
     }
 }
 
 impl OnTerminal {
-    /// Starts `program` with these words on a terminal of this size; `input` takes the place of the terminal as
-    /// its standard input.
+    /// Starts `program` with these arguments on a terminal of this size; `input` replaces the terminal as its
+    /// standard input.
     pub(crate) fn start(
         program: &Path,
         directory: &Path,
@@ -79,7 +79,7 @@ impl OnTerminal {
         let terminal = File::from(ioctl_tiocgptpeer(&master, flags).expect("the terminal can be opened"));
         tcsetwinsize(&terminal, size(width, height)).expect("the terminal has a size");
         let stream = || Stdio::from(terminal.try_clone().expect("the terminal can be shared"));
-        // The shell leads the session, so that the terminal is still there when the program has ended.
+        // The shell leads the session, so that the terminal still exists when the program has ended.
         let from = input.map_or(String::new(), |path| format!("< '{}'", path.display()));
         let script = format!("trap : INT QUIT TSTP; \"$0\" \"$@\" {from}; echo \"{END}$?\"; sleep 1000");
         let mut command = Command::new("setsid");
@@ -95,7 +95,7 @@ impl OnTerminal {
         OnTerminal { child, master, terminal, seen }
     }
 
-    /// Process id of the program.
+    /// Process ID of the program.
     #[track_caller]
     pub(crate) fn pid(&self) -> u32 {
         *processes::descendants(self.child.id()).first().expect("the program runs")
@@ -110,7 +110,7 @@ impl OnTerminal {
         self.master.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Changes the size of the terminal, which tells the program.
+    /// Changes the size of the terminal, which notifies the program.
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
         let mut seen = self.seen.lock().expect("no reader panics");
         seen.parser.screen_mut().set_size(some(height), some(width));
@@ -148,7 +148,7 @@ impl OnTerminal {
         }
     }
 
-    /// Waits until the program has ended; its exit code as the shell tells it.
+    /// Waits until the program has ended; returns its exit code as reported by the shell.
     #[track_caller]
     pub(crate) fn wait_for_end(&mut self) -> i32 {
         let started = Instant::now();
@@ -163,7 +163,7 @@ impl OnTerminal {
         }
     }
 
-    /// True when keys are shown and come by the line, as shells expect.
+    /// True if keys are echoed and delivered line by line, as shells expect.
     pub(crate) fn has_usual_keys(&self) -> bool {
         let mode = tcgetattr(&self.terminal).expect("a terminal has a mode").local_modes;
         mode.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG)
@@ -179,7 +179,7 @@ impl Drop for OnTerminal {
     }
 }
 
-/// Puts what arrives on the screen, until the terminal is gone.
+/// Draws received output on the screen until the terminal is gone.
 fn collect(mut master: File, seen: Arc<Mutex<Seen>>) {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];

@@ -1,4 +1,4 @@
-//! System calls of a run, as strace saw them.
+//! System calls of a run, as seen by strace.
 
 use super::program::{self, Finished, Launch};
 use super::{scratch, skip};
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 /// The calls of all processes and threads of a run.
 pub(crate) struct Trace {
-    /// One call per entry; calls that another one interrupted are whole again.
+    /// One call per entry; interrupted calls are joined again.
     pub(crate) calls: Vec<String>,
-    /// The thread that made each of them.
+    /// The thread of each call.
     callers: Vec<u32>,
-    /// How the run went.
+    /// Outcome of the run.
     pub(crate) finished: Finished,
 }
 
 impl Trace {
-    /// Runs the program under test on a job and records the calls named.
+    /// Runs the program under test on a job and records the given calls.
     pub(crate) fn of(directory: &Path, calls: &str, words: &str) -> Result<Trace, String> {
         skip::tool("strace")?;
         let logs = scratch();
@@ -48,7 +48,7 @@ impl Trace {
             .filter(move |call| call.starts_with(&start) && call.contains(&marker))
     }
 
-    /// The threads that made a call of that name on a file whose name ends so.
+    /// The threads with a call of that name on a file whose name has this suffix.
     pub(crate) fn callers(&self, name: &str, file: &str) -> BTreeSet<u32> {
         let start = format!("{name}(");
         let marker = format!("{file}>");
@@ -80,7 +80,7 @@ fn whole_calls(log: &str) -> Vec<(u32, String)> {
             calls.push((pid, call.to_string()));
         }
     }
-    // A call that never returned still counts as a call.
+    // A call that never returned still counts.
     calls.extend(open.into_iter().map(|(pid, start)| (pid, start.to_string())));
     calls
 }

@@ -1,4 +1,4 @@
-//! Input that is wrong, or nearly so.
+//! Invalid or almost valid input.
 
 use super::super::Family;
 use super::super::case::{job_file, same};

@@ -1,4 +1,4 @@
-//! Sizes of blocks in all their forms.
+//! Block sizes in all their forms.
 
 use super::super::Family;
 use super::super::case::same;

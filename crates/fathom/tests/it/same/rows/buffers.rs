@@ -1,4 +1,4 @@
-//! What is written, and from which memory.
+//! Written content, and memory of the buffers.
 
 use super::super::Family;
 use super::super::case::same;
@@ -36,7 +36,7 @@ const BUFFERS: Family = Family {
         same("--rw=write --buffer_pattern=0x12345678 --bs=6k"),
         same("--rw=write --buffer_pattern=0xabcd --iodepth=8 --ioengine=libaio"),
         same("--rw=write --buffer_pattern=\"0123456789\" --bs=1k"),
-        // Files that are laid out.
+        // Files that are laid out before the run.
         same(
             "--rw=read --filename=more --buffer_pattern=\"abcdefg\" --buffer_compress_percentage=50 --size=100k",
         ),

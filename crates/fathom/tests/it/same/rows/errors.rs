@@ -1,4 +1,4 @@
-//! Runs that meet errors.
+//! Runs that encounter errors.
 
 use super::super::Family;
 use super::super::case::same;

@@ -1,4 +1,4 @@
-//! How much, how fast, how long.
+//! Limits on amount, rate and time.
 
 use super::super::Family;
 use super::super::case::same;

@@ -14,7 +14,7 @@ import kotlinx.coroutines.future.await
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 
-/** Suspends until the read is done, also if the coroutine is cancelled: until then the kernel may write to the buffer. */
+/** Suspends until the read is complete, even if the coroutine is cancelled: until then the kernel may write to the buffer. */
 suspend fun OpenFile.readSuspending(destination: ByteBuffer, offset: Long): Int =
     withContext(NonCancellable) { readAsync(destination, offset).await() }
 

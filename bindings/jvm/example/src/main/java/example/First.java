@@ -8,7 +8,7 @@ import dev.fathom.io.Batch;
 import dev.fathom.io.RandomAccess;
 import java.nio.file.Path;
 
-/** Measures a file with fathom, and reads 1,024 blocks of it. */
+/** Benchmarks a file with fathom and reads 1,024 blocks from it. */
 public class First {
     public static void main(String[] arguments) throws Exception {
         Job job = Job.named("first").set("filename", "first.data").set("size", "64m").set("rw", "randread").set("bs", "4k")

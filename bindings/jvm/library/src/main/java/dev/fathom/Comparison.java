@@ -6,15 +6,15 @@ import java.util.OptionalDouble;
 /**
  * Two sets of results, compared.
  *
- * @param rows the figures of all jobs that both sides have
+ * @param rows the figures of all jobs that are present on both sides
  * @param failed true if a condition is met
- * @param notes what must be known about the method
- * @param warnings what else differs
- * @param json the whole answer of {@code fathom compare}
+ * @param notes remarks about the method
+ * @param warnings other differences between the two sides
+ * @param json the complete output of {@code fathom compare}
  */
 public record Comparison(List<Row> rows, boolean failed, List<String> notes, List<String> warnings, String json) {
     /**
-     * A figure of both sides.
+     * One figure on both sides.
      *
      * @param job the job's name
      * @param direction {@code read}, {@code write} or {@code trim}
@@ -22,7 +22,7 @@ public record Comparison(List<Row> rows, boolean failed, List<String> notes, Lis
      * @param unit such as {@code bytes/s} or {@code ns}
      * @param a the median of side A
      * @param b the median of side B
-     * @param changePercent from A to B
+     * @param changePercent the change from A to B in percent
      * @param lowPercent lower end of the change's 95 % interval, if there is one
      * @param highPercent its upper end
      * @param verdict such as {@code faster}, {@code slower} or {@code not distinguishable}

@@ -1,16 +1,16 @@
 package dev.fathom;
 
 /**
- * The reads, writes or trims of a job.
+ * Totals of a job's reads, writes or trims.
  *
- * @param ios how many were completed
+ * @param ios number of completed I/Os
  * @param bytes bytes moved
  * @param bytesPerSecond the bandwidth
  * @param iops I/Os per second
- * @param runtimeMs how long they took, in milliseconds
- * @param submission latencies of submission
+ * @param runtimeMs the run time in milliseconds
+ * @param submission submission latencies
  * @param completion latencies from submission to completion
- * @param total both together
+ * @param total latencies including submission
  */
 public record Direction(
         long ios, long bytes, long bytesPerSecond, double iops, long runtimeMs, Latency submission, Latency completion, Latency total) {

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** Runs the program {@code fathom}: the one that the property {@code dev.fathom.program} names, else the one on the path. */
+/** Runs the program {@code fathom}: the one named by the property {@code dev.fathom.program}, otherwise the one on the PATH. */
 public final class Fathom {
     private final String program;
 
@@ -24,10 +24,10 @@ public final class Fathom {
     }
 
     /**
-     * Another program.
+     * Uses a different executable.
      *
      * @param program its path
-     * @return what runs it
+     * @return an instance that runs it
      */
     public static Fathom at(Path program) {
         return new Fathom(Objects.requireNonNull(program).toAbsolutePath().toString());
@@ -38,11 +38,11 @@ public final class Fathom {
     }
 
     /**
-     * Runs jobs to their end, with the program that is found.
+     * Runs jobs to completion with the default program.
      *
      * @param job the jobs
-     * @return what they did
-     * @throws FathomException if there is no program, or it does not end with a result
+     * @return the result of the run
+     * @throws FathomException if there is no program, or it ends without a result
      * @throws IOException if its output cannot be read
      * @throws InterruptedException if the thread was interrupted; the jobs are ended
      */
@@ -51,12 +51,12 @@ public final class Fathom {
     }
 
     /**
-     * Compares two sets of results, with the program that is found.
+     * Compares two sets of results with the default program.
      *
      * @param a results before
      * @param b results after
      * @param failIf conditions such as {@code p99 > +5%}
-     * @return the differences, and whether a condition is met
+     * @return the differences and the state of the conditions
      * @throws FathomException if they cannot be compared
      * @throws IOException if its output cannot be read
      * @throws InterruptedException if the thread was interrupted
@@ -66,13 +66,13 @@ public final class Fathom {
     }
 
     /**
-     * Runs jobs to their end and tells of their progress.
+     * Runs jobs to completion and reports their progress.
      *
      * @param job the jobs
-     * @param interval how often, at least a millisecond
-     * @param listener is told in the calling thread; what it throws ends the jobs
-     * @return what they did
-     * @throws FathomException if there is no program, or it does not end with a result
+     * @param interval time between two reports, at least a millisecond
+     * @param listener called in the calling thread; an exception from it ends the jobs
+     * @return the result of the run
+     * @throws FathomException if there is no program, or it ends without a result
      * @throws IOException if its output cannot be read
      * @throws InterruptedException if the thread was interrupted; the jobs are ended
      */
@@ -108,7 +108,7 @@ public final class Fathom {
      * @param a results before
      * @param b results after
      * @param failIf conditions such as {@code p99 > +5%}
-     * @return the differences, and whether a condition is met
+     * @return the differences and the state of the conditions
      * @throws FathomException if they cannot be compared
      * @throws IOException if its output cannot be read
      * @throws InterruptedException if the thread was interrupted
@@ -155,7 +155,7 @@ public final class Fathom {
         return files;
     }
 
-    /** A running program. Closing it ends it, as Ctrl-C would, and kills it only if it does not end promptly. */
+    /** A running fathom process. Closing this object ends the process as Ctrl-C would, and kills it only if it does not end promptly. */
     private static final class Running implements AutoCloseable {
         private final Process process;
         private final BufferedReader output;
@@ -175,8 +175,9 @@ public final class Fathom {
         }
 
         /**
-         * Starts a program that ends with this JVM, even one that is killed. To the kernel its parent is a thread, so one is kept
-         * as long as the program runs: that of a pool, or the carrier of a virtual one, may end sooner.
+         * Starts a program that ends with this JVM, even if the JVM is killed. The kernel ties the program to the thread that
+         * started it, so a dedicated thread is kept for as long as the program runs: a pool thread, or the carrier of a virtual
+         * thread, may end sooner.
          */
         private static Process start(ProcessBuilder builder) throws IOException {
             builder.environment().put("FATHOM_END_WITH_PARENT", Long.toString(ProcessHandle.current().pid()));
@@ -194,7 +195,7 @@ public final class Fathom {
             parent.setDaemon(true);
             parent.start();
             try {
-                // An interrupt waits, so that what has been started is always known, and ended, by the caller.
+                // Interrupts are deferred so that the caller always knows about, and ends, a started process.
                 return started.join();
             } catch (CompletionException error) {
                 if (error.getCause() instanceof IOException failure) {
@@ -204,10 +205,11 @@ public final class Fathom {
             }
         }
 
-        /** The next line; null at the end. */
+        /** Returns the next line, or null at the end of the output. */
         String line() throws IOException, InterruptedException {
             while (!output.ready()) {
-                // A read of a pipe does not end when the thread is interrupted, so it is not begun before there is something.
+                // Interrupting a thread does not end its read of a pipe, so the read starts only when data is
+                // available.
                 if (process.waitFor(5, TimeUnit.MILLISECONDS) && !output.ready()) {
                     return output.readLine();
                 }

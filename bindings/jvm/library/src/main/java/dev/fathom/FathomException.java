@@ -2,7 +2,7 @@ package dev.fathom;
 
 import java.io.IOException;
 
-/** The program could not be started, refused what it was given, or did not end with a result. The message has its own words. */
+/** The program could not be started, rejected its input, or ended without a result. The message quotes the program. */
 public final class FathomException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -3,11 +3,11 @@ package dev.fathom;
 /**
  * A reason to doubt the figures of a result.
  *
- * @param code its word, such as {@code processor-wait}
+ * @param code its identifier, such as {@code processor-wait}
  * @param severity {@code wrong}, {@code doubtful} or {@code note}
- * @param job the job it is about; empty if it is about the whole run
- * @param text a sentence
- * @param advice what to do
+ * @param job the affected job; empty if the finding concerns the whole run
+ * @param text a one-sentence description
+ * @param advice the recommended action
  */
 public record Finding(String code, String severity, String job, String text, String advice) {
     static Finding of(Json finding) {

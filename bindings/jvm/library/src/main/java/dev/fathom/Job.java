@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is run: jobs described by options, or a job file. Jobs are values; each method gives a new one.
+ * The jobs of a run: described by options or by a job file. Jobs are immutable; each method returns a new one.
  *
  * @param arguments the command line after the program's name
  */
@@ -20,7 +20,7 @@ public record Job(List<String> arguments) {
     }
 
     /**
-     * Begins a job.
+     * Starts the description of a job.
      *
      * @param name its name in the result
      * @return a job without options
@@ -36,15 +36,15 @@ public record Job(List<String> arguments) {
      * @return the jobs
      */
     public static Job file(Path file) {
-        // A name that begins with a dash is no option.
+        // Prevents a name that begins with a dash from being taken for an option.
         return new Job(List.of(file.isAbsolute() ? file.toString() : Path.of(".").resolve(file).toString()));
     }
 
     /**
-     * Begins another job that runs at the same time.
+     * Adds another job that runs at the same time.
      *
      * @param name its name in the result
-     * @return the jobs so far and a new one, which takes the options that follow
+     * @return the previous jobs and a new one, to which the following options apply
      */
     public Job and(String name) {
         return with("--name=" + name);
@@ -53,8 +53,8 @@ public record Job(List<String> arguments) {
     /**
      * Sets an option of the latest job.
      *
-     * @param option its name as in job files, such as {@code iodepth}
-     * @param value its value as in job files, such as {@code 16} or {@code 4k}
+     * @param option its name in job files, such as {@code iodepth}
+     * @param value its value in job files, such as {@code 16} or {@code 4k}
      * @return this job with the option
      */
     public Job set(String option, Object value) {
@@ -62,7 +62,7 @@ public record Job(List<String> arguments) {
     }
 
     /**
-     * Sets an option that has no value, such as {@code time_based}.
+     * Sets an option without a value, such as {@code time_based}.
      *
      * @param option its name
      * @return this job with the option

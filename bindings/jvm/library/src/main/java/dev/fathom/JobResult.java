@@ -1,15 +1,13 @@
 package dev.fathom;
 
 /**
- * What one job did: a clone, or a group with {@code group_reporting}.
+ * The result of one job: a clone, or a group with {@code group_reporting}.
  *
  * @param name its name
- * @param error Linux's number of the error that ended it; 0 if none did
- * @param read its reads
- * @param write its writes
- * @param trim its trims
- * @param userCpuPercent processor time in the program, in percent of the run time
- * @param systemCpuPercent processor time in the kernel, in percent of the run time
+ * @param error the Linux error number that ended it; 0 if it succeeded
+ * @param read its reads @param write its writes @param trim its trims @param
+ * userCpuPercent user-mode CPU time in percent of the run time @param
+ * systemCpuPercent kernel-mode CPU time in percent of the run time
  */
 public record JobResult(
         String name, int error, Direction read, Direction write, Direction trim, double userCpuPercent, double systemCpuPercent) {

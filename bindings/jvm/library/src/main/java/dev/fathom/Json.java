@@ -9,11 +9,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A value of a JSON document. What is absent, or of another kind, has the value that means nothing: 0, "", no elements. */
+/** A value of a JSON document. A member that is missing or of another type reads as an empty value: 0, "", or no elements. */
 record Json(Object value) {
     private static final JsonFactory FACTORY = new JsonFactory();
 
-    /** Reads one document. */
+    /** Parses one document. */
     static Json parse(String text) throws IOException {
         try (JsonParser parser = FACTORY.createParser(text)) {
             parser.nextToken();
@@ -78,7 +78,7 @@ record Json(Object value) {
         return value instanceof Number number ? number.doubleValue() : 0;
     }
 
-    /** The number, or none for null. */
+    /** Returns the number, or an empty value for null. */
     java.util.OptionalDouble optional() {
         return value instanceof Number number ? java.util.OptionalDouble.of(number.doubleValue()) : java.util.OptionalDouble.empty();
     }

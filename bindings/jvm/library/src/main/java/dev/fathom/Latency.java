@@ -7,12 +7,12 @@ import java.util.TreeMap;
 /**
  * Latencies of I/Os.
  *
- * @param count how many
+ * @param count number of I/Os
  * @param minNs the shortest, in nanoseconds
  * @param maxNs the longest, in nanoseconds
  * @param meanNs their mean, in nanoseconds
  * @param deviationNs their standard deviation, in nanoseconds
- * @param percentilesNs from percent to nanoseconds; empty where none are kept
+ * @param percentilesNs map from percent to nanoseconds; empty if the run has none
  */
 public record Latency(long count, long minNs, long maxNs, double meanNs, double deviationNs, SortedMap<Double, Long> percentilesNs) {
     static Latency of(Json latency) {

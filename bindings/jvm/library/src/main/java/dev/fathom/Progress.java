@@ -3,16 +3,16 @@ package dev.fathom;
 import java.util.List;
 
 /**
- * What was done in one interval of a run.
+ * The progress of a run in one interval.
  *
  * @param number 1, 2, 3, ...
  * @param startMs its start in milliseconds since the jobs were started
  * @param endMs its end in milliseconds since the jobs were started
- * @param jobs the jobs, in their order
+ * @param jobs the jobs, in the order of the job file
  */
 public record Progress(long number, long startMs, long endMs, List<Interval> jobs) {
     /**
-     * What one job did in the interval.
+     * The progress of one job in the interval.
      *
      * @param job its name
      * @param read its reads
@@ -22,7 +22,7 @@ public record Progress(long number, long startMs, long endMs, List<Interval> job
     public record Interval(String job, Figures read, Figures write, Figures trim) {}
 
     /**
-     * Figures of an interval.
+     * Figures for an interval.
      *
      * @param ios completed I/Os
      * @param bytes bytes moved

@@ -6,13 +6,13 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a run did.
+ * The result of a run.
  *
- * @param jobs the jobs, in their order
+ * @param jobs the jobs, in the order of the job file
  * @param verdict {@code no doubts}, {@code doubtful} or {@code wrong}
  * @param findings reasons to doubt the figures
- * @param messages what the program printed in addition to its result
- * @param json the whole result, which {@code fathom show}, {@code report} and {@code compare} read
+ * @param messages the program's output on standard error
+ * @param json the complete result, which {@code fathom show}, {@code report} and {@code compare} read
  */
 public record Result(List<JobResult> jobs, String verdict, List<Finding> findings, List<String> messages, String json) {
     static Result of(String line, List<String> messages) throws IOException {
@@ -23,7 +23,7 @@ public record Result(List<JobResult> jobs, String verdict, List<Finding> finding
     }
 
     /**
-     * A job by its name.
+     * Returns a job by its name.
      *
      * @param name the name
      * @return the first job of that name
@@ -38,7 +38,7 @@ public record Result(List<JobResult> jobs, String verdict, List<Finding> finding
      * Throws if an error ended any job.
      *
      * @return this result
-     * @throws FathomException with the program's own words
+     * @throws FathomException with the program's message
      */
     public Result check() throws FathomException {
         for (JobResult job : jobs) {
@@ -50,7 +50,7 @@ public record Result(List<JobResult> jobs, String verdict, List<Finding> finding
     }
 
     /**
-     * Writes the whole result to a file, which {@code fathom show}, {@code report} and {@code compare} read.
+     * Writes the complete result to a file, which {@code fathom show}, {@code report} and {@code compare} read.
      *
      * @param file its path
      * @throws IOException if it cannot be written

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs of the real program. */
+/** Tests with the real program. */
 class FathomTest {
     @TempDir
     Path directory;
@@ -96,7 +96,7 @@ class FathomTest {
         assertFalse(ProcessHandle.current().children().anyMatch(child -> child.info().command().orElse("").contains("fathom")));
     }
 
-    /** A JVM that runs a long job, and says which process does it. */
+    /** A JVM that runs a long job and prints the process ID of the program. */
     static final class LongRun {
         public static void main(String[] arguments) throws Exception {
             Job job = Job.named("long").set("ioengine", "null").set("size", "1m").set("runtime", 600).set("time_based").set("filename", "jvm-test");

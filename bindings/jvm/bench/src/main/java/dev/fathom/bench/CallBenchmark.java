@@ -18,7 +18,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What it costs to get into native code and back: an operation is a batch of nothing, which never reaches the kernel. */
+/** Measures the cost of a call into native code: an operation is an empty batch, which never reaches the kernel. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -29,7 +29,7 @@ public class CallBenchmark {
     private RandomAccess access;
     private Batch nothing;
 
-    /** Opens the file that the property {@code file} names. */
+    /** Opens the file named by the property {@code file}. */
     @Setup(Level.Trial)
     public void open() throws IOException {
         access = RandomAccess.builder().buffer(4096).open(Path.of(System.getProperty("file")));

@@ -24,7 +24,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** One operation is a batch of random reads or writes. The file is named by the property {@code file} and is filled already. */
+/** One operation is a batch of random reads or writes. The property {@code file} names the file, which must already contain data. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
@@ -32,11 +32,11 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 2)
 @Fork(1)
 public class RandomBenchmark {
-    /** Reads or writes of a batch. */
+    /** Number of reads or writes per batch. */
     @Param("1024")
     public int batchSize;
 
-    /** Bytes of each. */
+    /** Bytes per read or write. */
     @Param("4096")
     public int bufferSize;
 
@@ -47,7 +47,7 @@ public class RandomBenchmark {
     private ByteBuffer[] buffers;
     private long blocks;
 
-    /** Opens the file with RandomAccess and with FileChannel. */
+    /** Opens the file both with RandomAccess and with FileChannel. */
     @Setup(Level.Trial)
     public void open() throws IOException {
         Path file = Path.of(System.getProperty("file"));
@@ -100,7 +100,7 @@ public class RandomBenchmark {
         return batch.result(batchSize - 1);
     }
 
-    /** Reads with positional reads of a channel. */
+    /** Reads with positional reads on a FileChannel. */
     @Benchmark
     public int fileChannelRead() throws IOException {
         int bytes = 0;
@@ -110,7 +110,7 @@ public class RandomBenchmark {
         return bytes;
     }
 
-    /** Writes with positional writes of a channel. */
+    /** Writes with positional writes on a FileChannel. */
     @Benchmark
     public int fileChannelWrite() throws IOException {
         int bytes = 0;

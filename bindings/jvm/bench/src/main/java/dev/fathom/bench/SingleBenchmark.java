@@ -29,7 +29,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** One operation is a random read of 4 KiB without a batch: with a future, 64 of them in flight at a time, or waited for. */
+/** One operation is a random 4 KiB read without a batch: either asynchronous, with 64 futures in flight, or blocking. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.SECONDS)
@@ -50,7 +50,7 @@ public class SingleBenchmark {
     private AsyncFile other;
     private long blocks;
 
-    /** Opens the file in each way. */
+    /** Opens the file with each of the libraries. */
     @Setup(Level.Trial)
     public void open() throws Exception {
         Path path = Path.of(System.getProperty("file"));
@@ -93,7 +93,7 @@ public class SingleBenchmark {
         return bytes;
     }
 
-    /** With fathom's futures. */
+    /** Reads asynchronously with fathom. */
     @Benchmark
     @OperationsPerInvocation(IN_FLIGHT)
     public int fathomFutures() {
@@ -103,7 +103,7 @@ public class SingleBenchmark {
         return join();
     }
 
-    /** With jasyncfio's futures. */
+    /** Reads asynchronously with jasyncfio. */
     @Benchmark
     @OperationsPerInvocation(IN_FLIGHT)
     public int jasyncfioFutures() {
@@ -113,19 +113,19 @@ public class SingleBenchmark {
         return join();
     }
 
-    /** Waiting for each with fathom. */
+    /** Blocking reads with fathom. */
     @Benchmark
     public int fathomWaiting() throws IOException {
         return file.read(buffers[0].clear(), place());
     }
 
-    /** Waiting for each with jasyncfio. */
+    /** Blocking reads with jasyncfio. */
     @Benchmark
     public int jasyncfioWaiting() {
         return other.read(buffers[0].clear(), place()).join();
     }
 
-    /** Waiting for each with a channel. */
+    /** Blocking reads with a FileChannel. */
     @Benchmark
     public int fileChannelWaiting() throws IOException {
         return channel.read(buffers[0].clear(), place());

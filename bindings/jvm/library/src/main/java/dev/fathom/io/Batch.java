@@ -6,10 +6,10 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Reads and writes that are submitted together. They may be done in any order. A batch is made once by {@link RandomAccess#newBatch}
- * and used again and again; nothing is allocated meanwhile. While it is in flight it can be neither changed nor read.
+ * Reads and writes that are submitted together. The kernel may execute them in any order. A batch is created once by {@link RandomAccess#newBatch} and
+ * reused without further allocations. While it is in flight, it can be neither changed nor read.
  *
- * <p>One thread fills a batch; it may then hand it over to another one.
+ * <p>Only one thread may fill a batch; it may then hand the batch over to another thread.
  */
 public final class Batch {
     static final int BYTES = 32;
@@ -20,11 +20,11 @@ public final class Batch {
     private static final int BUFFER = 22;
     private static final int RESULT = 24;
 
-    /** Being filled, or complete. */
+    /** Not in flight: being filled, or complete. */
     static final int IDLE = 0;
-    /** In the kernel, with no waiter. */
+    /** In flight; no thread waits for it. */
     static final int SUBMITTED = 1;
-    /** In the kernel, and a thread waits for it. */
+    /** In flight, and a thread waits for it. */
     static final int AWAITED = 2;
 
     final RandomAccess owner;
@@ -70,10 +70,10 @@ public final class Batch {
     /**
      * Adds a read.
      *
-     * @param file number of the file, in the order that they were named when opening
+     * @param file index of the file, in the order in which the files were passed to {@code open}
      * @param offset first byte in the file
      * @param length bytes to read, at least 1
-     * @param buffer number of the buffer
+     * @param buffer index of the buffer
      * @param position first byte in the buffer
      * @return this batch
      */
@@ -84,10 +84,10 @@ public final class Batch {
     /**
      * Adds a write.
      *
-     * @param file number of the file, in the order that they were named when opening
+     * @param file index of the file, in the order in which the files were passed to {@code open}
      * @param offset first byte in the file
      * @param length bytes to write, at least 1
-     * @param buffer number of the buffer
+     * @param buffer index of the buffer
      * @param position first byte in the buffer
      * @return this batch
      */
@@ -96,7 +96,7 @@ public final class Batch {
     }
 
     /**
-     * Forgets all reads and writes.
+     * Removes all reads and writes.
      *
      * @return this batch
      */
@@ -107,7 +107,7 @@ public final class Batch {
     }
 
     /**
-     * How many reads and writes there are.
+     * Returns the number of reads and writes in the batch.
      *
      * @return their number
      */
@@ -116,7 +116,7 @@ public final class Batch {
     }
 
     /**
-     * How many reads and writes there may be.
+     * Returns the maximum number of reads and writes in the batch.
      *
      * @return their number
      */
@@ -125,10 +125,10 @@ public final class Batch {
     }
 
     /**
-     * What became of one. Fewer bytes than asked for is no error: a read that reaches the end of the file is short.
+     * Returns the result of one read or write. Fewer bytes than requested is not an error: a read that reaches the end of the file is short.
      *
-     * @param index its number, from 0 in the order that they were added
-     * @return bytes moved, or Linux's error number, negated
+     * @param index its index, counted from 0 in the order of addition
+     * @return the number of bytes transferred, or the negated Linux error number
      */
     public int result(int index) {
         requireIdle();
@@ -136,9 +136,9 @@ public final class Batch {
     }
 
     /**
-     * Where one begins in its file.
+     * Returns the file offset of one read or write.
      *
-     * @param index its number
+     * @param index its index
      * @return the offset in bytes
      */
     public long offset(int index) {
@@ -146,7 +146,7 @@ public final class Batch {
     }
 
     /**
-     * Throws if any of the batch failed or moved fewer bytes than asked for.
+     * Throws if any read or write of the batch failed or transferred fewer bytes than requested.
      *
      * @return this batch
      * @throws RandomAccessException for the first one that failed

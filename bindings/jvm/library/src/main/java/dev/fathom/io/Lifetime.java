@@ -1,11 +1,11 @@
 package dev.fathom.io;
 
-/** How long the memory of a direct buffer stays valid. */
+/** The lifetime of a direct buffer's memory. */
 enum Lifetime {
-    /** As long as the buffer is reachable: the kernel may use it while this library refers to the buffer. */
+    /** Valid as long as the buffer is reachable: the kernel may use it while this library refers to the buffer. */
     REACHABLE,
-    /** Until an arena is closed, which any thread may do at any time: the kernel must not use it. */
+    /** Valid until an arena is closed, which any thread may do at any time: the kernel must not use the memory. */
     ARENA,
-    /** Until an arena is closed, and only one thread may touch it. */
+    /** Valid until an arena is closed, and accessible to one thread only. */
     CONFINED
 }

@@ -3,8 +3,9 @@ package dev.fathom.io;
 import java.nio.ByteBuffer;
 
 /**
- * The native functions, over JNI. Java 22 and newer take the class of the same name that calls them over {@code java.lang.foreign}.
- * Numbers below zero are Linux's error numbers, negated. Handles and addresses are trusted: {@link Session} guards them.
+ * The native functions, over JNI. Java 22 and newer load the class of the same name that uses {@code java.lang.foreign}. Negative
+ * return values are negated Linux error numbers. Handles and addresses are not checked here: {@link
+ * Session} guards them.
  */
 final class NativeCalls {
     static {
@@ -16,71 +17,71 @@ final class NativeCalls {
 
     private NativeCalls() {}
 
-    /** How natives are called. A method, because a constant would be copied into whatever is compiled against it. */
+    /** Returns the calling mechanism. This is a method because the compiler would inline a constant into its users. */
     static String binding() {
         return "JNI";
     }
 
-    /** The address of a direct buffer's first byte. */
+    /** Returns the address of a direct buffer's first byte. */
     static native long address(ByteBuffer buffer);
 
     /**
-     * How long a direct buffer's memory stays valid. Java 18 to 21 have arenas as a preview, and 17 as an incubating module: there, buffers that
-     * may be of one count as such. Throws if it is not valid any more.
+     * Returns the lifetime of a direct buffer's memory. Arenas are a preview in Java 18 to 21, and an incubating module in 17: there, any buffer
+     * that may belong to an arena counts as an arena buffer. Throws if the memory is no longer valid.
      */
     static Lifetime lifetime(ByteBuffer buffer) {
         return MAY_HAVE_ARENAS ? Lifetime.ARENA : Lifetime.REACHABLE;
     }
 
-    /** An empty set of targets. */
+    /** Creates an empty set of targets. */
     static native long targetsNew();
 
-    /** Opens a file; its number. */
+    /** Opens a file; returns its index. */
     static native int targetsOpen(long handle, long path, int flags);
 
-    /** Adds a buffer; its number. */
+    /** Adds a buffer; returns its index. */
     static native int targetsAddBuffer(long handle, long address, long length);
 
-    /** Frees targets that never became a ring. */
+    /** Frees targets that were never passed to a ring. */
     static native void targetsFree(long handle);
 
-    /** Makes a ring of targets, which it takes over. */
+    /** Creates a ring, which takes ownership of the targets. */
     static native long ringNew(long handle, int depth, int engine);
 
-    /** 0: is it io_uring; 1: why not; 2: why buffers are not registered; 3: depth. */
+    /** Returns a property: 0: 1 for io_uring; 1: error that prevented io_uring; 2: error that prevented the registration of buffers; 3: depth. */
     static native int ringTrait(long handle, int which);
 
-    /** Alignment of a file's I/O in bytes. */
+    /** Returns the required alignment of a file's I/O in bytes. */
     static native int ringAlignment(long handle, int file);
 
-    /** A file's size in bytes. */
+    /** Returns a file's size in bytes. */
     static native long ringSize(long handle, int file);
 
-    /** Makes writes last. */
+    /** Flushes completed writes to stable storage. */
     static native int ringSync(long handle, int file);
 
-    /** Begins a batch; its slot. */
+    /** Submits a batch; returns its slot. */
     static native int ringSubmit(long handle, long descriptors, int count);
 
-    /** Waits for a batch; how many I/Os failed. */
+    /** Waits for a batch; returns the number of failed I/Os. */
     static native int ringAwait(long handle, int slot);
 
-    /** Begins a batch and waits for it. */
+    /** Submits a batch and waits for it. */
     static native int ringRun(long handle, long descriptors, int count);
 
-    /** One read or write by the calling thread; bytes. */
+    /** Executes one read or write in the calling thread; returns the number of bytes. */
     static native int ringSingle(long handle, int operation, int file, long address, int length, long offset);
 
     /** Sets a file's size. */
     static native int ringTruncate(long handle, int file, long size);
 
-    /** Reserves space for a part of a file. */
+    /** Reserves space for a range of a file. */
     static native int ringAllocate(long handle, int file, long offset, long length);
 
-    /** A ring of the calling thread for single reads and writes. */
+    /** Creates a ring of the calling thread for single reads and writes. */
     static native long singlesNew(long handle, int depth);
 
-    /** Submits requests and waits; how many are complete. */
+    /** Submits requests and waits; returns the number of completions. */
     static native int singlesTurn(long singles, long handle, long requests, int count, long completions);
 
     /** Ends the wait of the thread in {@link #singlesTurn}. */
@@ -89,9 +90,9 @@ final class NativeCalls {
     /** Frees a ring for single reads and writes. */
     static native void singlesFree(long singles);
 
-    /** Refuses new batches and waits for the kernel; I/Os it keeps. */
+    /** Rejects new batches and waits for the kernel; returns the number of I/Os that the kernel keeps. */
     static native int ringClose(long handle);
 
-    /** Frees a ring that was closed. */
+    /** Frees a closed ring. */
     static native void ringFree(long handle);
 }

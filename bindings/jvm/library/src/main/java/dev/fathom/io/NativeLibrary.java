@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 final class NativeLibrary {
     private NativeLibrary() {}
 
-    /** Gives the library's path to {@code load}. A copy from the jar is removed afterwards; the process keeps it mapped. */
+    /** Passes the library's path to {@code load}. A copy from the jar is removed afterwards; the process keeps it mapped. */
     static void load(Consumer<Path> load) {
         String named = System.getProperty("dev.fathom.library");
         if (named != null) {

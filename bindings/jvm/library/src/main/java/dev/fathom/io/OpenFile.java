@@ -10,11 +10,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * One file of a {@link RandomAccess}: reads and writes without a batch, from and into any {@link ByteBuffer}, and what concerns the file as a
+ * One file of a {@link RandomAccess}: reads and writes without a batch, from and into any {@link ByteBuffer}, and operations on the file as a
  * whole. Any number of threads may use it.
  *
- * <p>A read fills a buffer from its position to its limit, a write takes these bytes, and the position moves by what was read or written when
- * it is done, as with {@link java.nio.channels.FileChannel}. Until then the buffer must be left alone. A {@code MemorySegment} is given as
+ * <p>A read fills a buffer from its position to its limit, a write writes these bytes, and on completion the position advances by the number
+ * of bytes transferred, as with {@link java.nio.channels.FileChannel}. Until then the buffer must not be used. A {@code MemorySegment} is given as
  * {@code segment.asByteBuffer()}.
  *
  * <p>The kernel uses the memory of direct buffers itself. Where it cannot, the bytes are copied: buffers on the heap, those of a shared or confined
@@ -35,13 +35,13 @@ public final class OpenFile {
     }
 
     /**
-     * Reads and waits. A virtual thread releases its carrier while it waits.
+     * Reads, and waits for completion. A virtual thread releases its carrier while it waits.
      *
      * @param destination filled from its position
      * @param offset first byte in the file
-     * @return bytes; -1 if the file ends at the offset or before it
-     * @throws ClosedChannelException if the file was closed before
-     * @throws java.nio.channels.AsynchronousCloseException if it is closed meanwhile
+     * @return the number of bytes read; -1 if the file ends at or before the offset
+     * @throws ClosedChannelException if the file was already closed
+     * @throws java.nio.channels.AsynchronousCloseException if the file is closed during the read
      * @throws IOException if the read fails
      */
     public int read(ByteBuffer destination, long offset) throws IOException {
@@ -49,13 +49,13 @@ public final class OpenFile {
     }
 
     /**
-     * Writes and waits. A virtual thread releases its carrier while it waits.
+     * Writes, and waits for completion. A virtual thread releases its carrier while it waits.
      *
      * @param source written from its position
      * @param offset first byte in the file
-     * @return bytes; fewer than asked for where the space ended
-     * @throws ClosedChannelException if the file was closed before
-     * @throws java.nio.channels.AsynchronousCloseException if it is closed meanwhile
+     * @return the number of bytes written; fewer than requested if the space ran out
+     * @throws ClosedChannelException if the file was already closed
+     * @throws java.nio.channels.AsynchronousCloseException if the file is closed during the write
      * @throws IOException if the write fails
      */
     public int write(ByteBuffer source, long offset) throws IOException {
@@ -63,34 +63,34 @@ public final class OpenFile {
     }
 
     /**
-     * Begins a read. Futures complete in the order in which the kernel completes the reads and writes, in the executor given to
-     * {@link RandomAccessBuilder#executor}. What the kernel has cannot be cancelled: {@code cancel} is false then, and the future completes as any
-     * other. If the file is closed, what the kernel has completes, and what it does not have fails.
+     * Starts a read. Futures complete in the order in which the kernel completes the reads and writes, in the executor given to
+     * {@link RandomAccessBuilder#executor}. A read that the kernel has accepted cannot be cancelled: {@code cancel} then returns false, and the
+     * future completes normally. If the file is closed, accepted reads still complete, and the others fail.
      *
-     * @param destination filled from its position, and to be left alone until the future is complete
+     * @param destination filled from its position; must not be used until the future is complete
      * @param offset first byte in the file
-     * @return bytes; -1 if the file ends at the offset or before it; an {@link IOException} if the read fails
+     * @return the number of bytes read; -1 if the file ends at or before the offset; an {@link IOException} if the read fails
      */
     public CompletableFuture<Integer> readAsync(ByteBuffer destination, long offset) {
         return begin(Operation.READ, writable(destination), offset, executor);
     }
 
     /**
-     * Begins a write, as {@link #readAsync} does a read.
+     * Starts a write in the same way as {@link #readAsync} starts a read.
      *
-     * @param source written from its position, and to be left alone until the future is complete
+     * @param source written from its position; must not be used until the future is complete
      * @param offset first byte in the file
-     * @return bytes; fewer than asked for where the space ended; an {@link IOException} if the write fails
+     * @return the number of bytes written; fewer than requested if the space ran out; an {@link IOException} if the write fails
      */
     public CompletableFuture<Integer> writeAsync(ByteBuffer source, long offset) {
         return begin(Operation.WRITE, source, offset, executor);
     }
 
     /**
-     * Sets the size: what is beyond it is cut off, and what is missing becomes a hole that reads as zeros.
+     * Sets the size: a longer file is truncated, and a shorter one grows by a hole that reads as zeros.
      *
      * @param size bytes
-     * @throws IOException if the file is closed or not open for writing, is a device, or cannot be of that size
+     * @throws IOException if the file is closed or not open for writing, is a device, or the size is not possible
      */
     public void truncate(long size) throws IOException {
         requireNotNegative("size", size);
@@ -98,12 +98,12 @@ public final class OpenFile {
     }
 
     /**
-     * Reserves space, so that later writes to this part do not lack it. The file grows if the part ends beyond its end, and what is new reads as
-     * zeros.
+     * Reserves space so that later writes to this range do not run out of it. The file grows if the range extends beyond its end, and the new
+     * part reads as zeros.
      *
      * @param offset first byte
      * @param length bytes, at least 1
-     * @throws IOException if the file is closed or not open for writing, if there is not enough space, or if the file system cannot do that
+     * @throws IOException if the file is closed or not open for writing, if there is not enough space, or if the file system does not support it
      */
     public void allocate(long offset, long length) throws IOException {
         requireNotNegative("offset", offset);
@@ -114,7 +114,7 @@ public final class OpenFile {
     }
 
     /**
-     * Makes what was written last ({@code fdatasync}). Writes in flight are not waited for.
+     * Flushes completed writes to stable storage ({@code fdatasync}). Does not wait for writes in flight.
      *
      * @throws IOException if that fails, or the file is closed
      */
@@ -123,9 +123,9 @@ public final class OpenFile {
     }
 
     /**
-     * The size, also of a block device.
+     * Returns the size of the file or block device.
      *
-     * @return bytes
+     * @return the size in bytes
      * @throws IOException if the file is closed
      */
     public long size() throws IOException {
@@ -133,7 +133,7 @@ public final class OpenFile {
     }
 
     /**
-     * What offsets and lengths must be multiples of.
+     * Returns the required alignment of offsets and lengths.
      *
      * @return bytes; 1 without {@link RandomAccessBuilder#direct}
      */
@@ -142,16 +142,16 @@ public final class OpenFile {
     }
 
     /**
-     * The path it was opened by.
+     * Returns the path by which the file was opened.
      *
-     * @return the path, as it was given
+     * @return the path, unchanged
      */
     public Path path() {
         return access.path(number);
     }
 
     /**
-     * Names the file.
+     * Returns the path of the file.
      *
      * @return its path
      */

@@ -8,8 +8,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A read or write without a batch, and the future of its result. It holds the memory that the kernel uses until the kernel is done,
- * whatever becomes of the future.
+ * A read or write without a batch, and the future of its result. It keeps the memory that the kernel uses alive until the kernel is
+ * finished, regardless of the future.
  */
 final class Operation extends CompletableFuture<Integer> implements Runnable {
     static final int READ = 0;
@@ -24,10 +24,10 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
     final long offset;
     final int length;
 
-    /** The first byte that the kernel uses. */
+    /** Address of the first byte that the kernel accesses. */
     final long address;
 
-    /** Where the future completes; null if the thread that waits settles the result. */
+    /** The executor that completes the future; null if the waiting thread processes the result. */
     private final Executor executor;
 
     private final AtomicInteger state = new AtomicInteger(WAITING);
@@ -35,7 +35,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
     private final int position;
     private final Staging memory;
 
-    /** What the kernel uses in place of the buffer, or null. */
+    /** The memory that the kernel uses in place of the buffer, or null. */
     private ByteBuffer staging;
 
     /** The file of the operation. The reference keeps it open until the operation completes. */
@@ -86,7 +86,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         return isCancelled();
     }
 
-    /** Takes the kernel's answer, after which the kernel uses the memory no more. */
+    /** Processes the kernel's result, after which the kernel no longer uses the memory. */
     void finish(int answer) {
         if (executor == null) {
             complete(answer);
@@ -100,7 +100,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         handOver();
     }
 
-    /** Ends it without an answer. The kernel does not have it. */
+    /** Ends an operation that the kernel has not accepted. */
     void fail(Throwable reason) {
         letGo();
         failure = reason;
@@ -111,13 +111,13 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         }
     }
 
-    /** Ends it without an answer, and keeps its memory: the kernel may have it for ever. */
+    /** Ends the operation without a result, and keeps its memory: the kernel may use it forever. */
     void abandon(Throwable reason) {
         failure = reason;
         run();
     }
 
-    /** Fills the buffer and moves its position; bytes, or -1 for a read at the end of the file. */
+    /** Fills the buffer and advances its position; returns the number of bytes, or -1 for a read at the end of the file. */
     int settle(int answer) throws IOException {
         try {
             if (answer < 0) {
@@ -133,7 +133,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         }
     }
 
-    /** Waits, and settles the result in this thread. */
+    /** Waits, and processes the result in this thread. */
     int await() throws IOException {
         int answer;
         try {
@@ -147,7 +147,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         return settle(answer);
     }
 
-    /** Completes the future, in the executor's thread. */
+    /** Completes the future in the executor's thread. */
     @Override
     public void run() {
         if (failure == null) {
@@ -161,7 +161,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         try {
             executor.execute(this);
         } catch (Throwable refused) {
-            // The future must not be left open; what was moved was moved.
+            // The future must always be completed; the data has been transferred regardless.
             completeExceptionally(refused);
         }
     }

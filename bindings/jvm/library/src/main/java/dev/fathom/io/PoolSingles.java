@@ -5,7 +5,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** Without io_uring: a few threads, each with one read or write at a time. */
+/** Without io_uring, a few threads each execute one read or write at a time. */
 final class PoolSingles implements Singles {
     private static final int THREADS = 8;
 

@@ -21,12 +21,12 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Random reads and writes on files and block devices: in batches, or one at a time on a file of {@link #file}.
+ * Random reads and writes on files and block devices: in batches, or one at a time through {@link #file}.
  *
- * <p>All of it may be used by any number of threads, each with its own batches; at most 64 batches are in flight at a time. It is
- * fastest with one thread per {@code RandomAccess}. Waits do not end when a thread is interrupted, because the kernel still has its
- * buffers. {@link #close()} may be called at any time: waits that it cuts short throw {@link AsynchronousCloseException}, and it returns
- * when the kernel is done with everything submitted.
+ * <p>It may be used by any number of threads, each with its own batches; at most 64 batches are in flight at a time. It is
+ * fastest with one thread per {@code RandomAccess}. Interrupting a thread does not end its wait, because the kernel still uses its
+ * buffers. {@link #close()} may be called at any time: interrupted waits throw {@link AsynchronousCloseException}, and {@code close}
+ * returns when the kernel has finished everything submitted.
  */
 public final class RandomAccess implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
@@ -75,7 +75,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Begins to describe what is opened.
+     * Creates a builder.
      *
      * @return settings with their defaults
      */
@@ -84,9 +84,9 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Makes an empty batch.
+     * Creates an empty batch.
      *
-     * @param capacity most reads and writes in it, from 1 to 1,048,576
+     * @param capacity maximum number of reads and writes, from 1 to 1,048,576
      * @return a batch for this object only
      */
     public Batch newBatch(int capacity) {
@@ -97,7 +97,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * A file, for reads and writes without a batch.
+     * Returns a file for reads and writes without a batch.
      *
      * @param number of the file, in the order that they were named when opening
      * @return the file; it is closed with this object
@@ -110,7 +110,7 @@ public final class RandomAccess implements AutoCloseable {
      * The memory that batches read into and write from: page-aligned, and registered with the kernel where possible.
      *
      * @param number from 0
-     * @return the buffer; its index 0 is position 0 of a read or write. It stays readable after closing
+     * @return the buffer; its index 0 is position 0 of a read or write. It stays readable after this object is closed
      */
     public ByteBuffer buffer(int number) {
         return session.buffers[Objects.checkIndex(number, session.buffers.length)];
@@ -120,9 +120,9 @@ public final class RandomAccess implements AutoCloseable {
      * Submits a batch and waits for it. A virtual thread releases its carrier while it waits.
      *
      * @param batch a batch of this object, not in flight
-     * @return how many of its reads and writes failed; {@link Batch#check} throws for them
-     * @throws AsynchronousCloseException if this object was closed meanwhile
-     * @throws IOException if it is closed, or the kernel refuses
+     * @return the number of failed reads and writes; {@link Batch#check} throws for them
+     * @throws AsynchronousCloseException if this object was closed during the wait
+     * @throws IOException if it is closed, or the kernel rejects the batch
      */
     public int run(Batch batch) throws IOException {
         if (isVirtualThread()) {
@@ -151,7 +151,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Submits a batch and returns immediately. With {@link Engine#PREADV} the work is done by {@link #await}.
+     * Submits a batch and returns immediately. With {@link Engine#PREADV} the I/O is executed by {@link #await}.
      *
      * @param batch a batch of this object, not in flight
      * @throws IOException if this object is closed, or 64 batches are in flight
@@ -182,10 +182,10 @@ public final class RandomAccess implements AutoCloseable {
     /**
      * Waits for a batch. A virtual thread releases its carrier while it waits.
      *
-     * @param batch a batch that was submitted and that no other thread waits for
-     * @return how many of its reads and writes failed
-     * @throws AsynchronousCloseException if this object was closed meanwhile
-     * @throws IOException if it is closed, or the kernel refuses
+     * @param batch a submitted batch for which no other thread waits
+     * @return the number of failed reads and writes
+     * @throws AsynchronousCloseException if this object was closed during the wait
+     * @throws IOException if it is closed, or the kernel rejects the batch
      */
     public int await(Batch batch) throws IOException {
         if (isVirtualThread()) {
@@ -196,8 +196,8 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Submits a batch and completes a future when all of it is done, in the executor given to {@link RandomAccessBuilder#executor}. Batches are
-     * handed to it in the order of their submission.
+     * Submits a batch and completes a future when all its I/Os are complete, in the executor given to {@link RandomAccessBuilder#executor}. The executor receives batches in the order of their
+     * submission.
      *
      * @param batch a batch of this object, not in flight
      * @return the batch when it is complete, or the exception that {@link #await} would have thrown
@@ -209,7 +209,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Makes what was written to all files last ({@code fdatasync}). Writes in flight are not waited for.
+     * Flushes completed writes to all files to stable storage ({@code fdatasync}). Does not wait for writes in flight.
      *
      * @throws IOException if that fails, or this object is closed
      */
@@ -229,7 +229,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * The size of a file or a block device.
+     * Returns the size of a file or a block device.
      *
      * @param file its number, from 0
      * @return bytes
@@ -251,7 +251,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * What offsets and lengths in a file must be multiples of.
+     * Returns the required alignment of offsets and lengths in a file.
      *
      * @param file its number, from 0
      * @return bytes; 1 without {@link RandomAccessBuilder#direct}
@@ -261,7 +261,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * How I/O is done.
+     * Returns the engine in use.
      *
      * @return {@link Engine#IO_URING} or {@link Engine#PREADV}
      */
@@ -270,7 +270,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Why I/O is done that way.
+     * Returns the reason for the choice of the engine.
      *
      * @return a sentence, such as that io_uring is forbidden
      */
@@ -279,16 +279,16 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Why the buffers are not registered with the kernel, which makes I/O slower and nothing worse.
+     * Returns the reason why the buffers are not registered with the kernel. Unregistered buffers only make I/O slower.
      *
-     * @return a sentence; empty if they are, or if I/O is done without io_uring
+     * @return a sentence; empty if the buffers are registered, or without io_uring
      */
     public String buffersReason() {
         return buffersReason;
     }
 
     /**
-     * Most reads and writes that the kernel has at a time. Larger batches are submitted bit by bit.
+     * Returns the maximum number of reads and writes in flight. Larger batches are submitted in portions.
      *
      * @return their number; 1 without io_uring
      */
@@ -297,7 +297,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Whether it can be used.
+     * Returns whether this object is open.
      *
      * @return false after {@link #close}
      */
@@ -305,7 +305,7 @@ public final class RandomAccess implements AutoCloseable {
         return session.isOpen();
     }
 
-    /** Closes all files, when the kernel is done with what was submitted. A second call does nothing. */
+    /** Closes all files once the kernel has finished everything submitted. A second call does nothing. */
     @Override
     public void close() {
         cleanable.clean();
@@ -329,7 +329,7 @@ public final class RandomAccess implements AutoCloseable {
                 }
             });
         } catch (Throwable refused) {
-            // The future must not be left open.
+            // The future must always be completed.
             future.completeExceptionally(refused);
         }
     }
@@ -356,7 +356,7 @@ public final class RandomAccess implements AutoCloseable {
         int answer;
         try {
             answer = NativeCalls.ringAwait(session.handle, batch.slot);
-            // A batch that is cut short stays where it is: the kernel may still have it.
+            // An interrupted batch keeps its memory: the kernel may still use it.
             if (answer >= 0) {
                 session.inFlight.compareAndSet(batch.slot, batch.descriptors, null);
             }
@@ -385,7 +385,7 @@ public final class RandomAccess implements AutoCloseable {
         return new RandomAccessException(errno == RandomAccessException.EBUSY ? "64 batches are in flight: await one first" : what, errno);
     }
 
-    /** Claims a batch for this thread until the thread sets another state. */
+    /** Claims a batch for this thread until the thread sets a different state. */
     private void take(Batch batch, int from) {
         if (batch.owner != this) {
             throw new IllegalArgumentException("the batch belongs to another RandomAccess");
@@ -418,7 +418,7 @@ public final class RandomAccess implements AutoCloseable {
         try {
             return MethodHandles.lookup().findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
         } catch (ReflectiveOperationException absent) {
-            // Before Java 21 there are none.
+            // Virtual threads exist since Java 21.
             return null;
         }
     }

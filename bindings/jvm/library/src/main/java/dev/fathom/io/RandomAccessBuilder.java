@@ -26,7 +26,7 @@ public final class RandomAccessBuilder {
     private Engine engine = Engine.AUTOMATIC;
     private Executor executor = new CompletableFuture<>().defaultExecutor();
 
-    /** A buffer: its size, or the caller's memory. */
+    /** A buffer: either a size, or memory supplied by the caller. */
     private record Wanted(int bytes, ByteBuffer own) {
         ByteBuffer memory() {
             return own == null ? Staging.allocate(bytes) : own;
@@ -36,7 +36,7 @@ public final class RandomAccessBuilder {
     RandomAccessBuilder() {}
 
     /**
-     * Whether files may be written. A block device that is written is opened exclusively: one in use is refused.
+     * Opens the files for writing as well. Block devices are then opened exclusively, so that opening one in use fails.
      *
      * @param writable false unless set
      * @return these settings
@@ -47,7 +47,7 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * Whether I/O bypasses the page cache ({@code O_DIRECT}). Offsets, lengths and positions are then multiples of
+     * Bypasses the page cache ({@code O_DIRECT}). Offsets, lengths and positions are then multiples of
      * {@link RandomAccess#alignment}.
      *
      * @param direct false unless set
@@ -59,7 +59,7 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * Whether a missing file is made; only together with {@link #writable}.
+     * Creates missing files; requires {@link #writable}.
      *
      * @param create false unless set
      * @return these settings
@@ -70,7 +70,7 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * Most reads and writes that the kernel has at a time. The kernel rounds up to a power of two.
+     * Sets the maximum number of reads and writes in flight. The kernel rounds up to a power of two.
      *
      * @param depth from 1 to 32,768; 1,024 unless set
      * @return these settings
@@ -98,10 +98,11 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * Adds the caller's own memory as a buffer for batches: what is between the position and the limit of a direct buffer, which must not be of an
-     * arena that can be closed, because the kernel uses it for as long as the files are open. For direct I/O its memory must be aligned.
+     * Adds the caller's own memory as a buffer for batches: the memory between the position and the limit of a direct buffer. The buffer must not
+     * belong to an arena that can be closed, because the kernel uses it for as long as the
+     * files are open. For direct I/O the memory must be aligned.
      *
-     * @param own a direct buffer; {@code segment.asByteBuffer()} of {@code Arena.global()} or {@code Arena.ofAuto()} is one, too
+     * @param own a direct buffer, such as {@code segment.asByteBuffer()} of {@code Arena.global()} or {@code Arena.ofAuto()}
      * @return these settings
      */
     public RandomAccessBuilder buffer(ByteBuffer own) {
@@ -117,9 +118,9 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * Where futures complete, and so where what depends on them runs. {@code Runnable::run} completes them in the thread that waits for the kernel,
-     * which is fastest; what depends on them must not wait there, because no other I/O completes meanwhile. A future whose executor refuses it
-     * fails with that exception.
+     * Sets the executor that completes futures and therefore runs the stages that depend on them. {@code Runnable::run} completes them in the thread that waits for the kernel,
+     * which is fastest; dependent stages must not block there, because no other I/O completes meanwhile. A future that the executor rejects fails with the exception
+     * of the executor.
      *
      * @param executor that of {@link CompletableFuture#defaultExecutor} unless set
      * @return these settings
@@ -130,7 +131,7 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * How I/O is done.
+     * Selects the engine.
      *
      * @param engine {@link Engine#AUTOMATIC} unless set
      * @return these settings
@@ -144,8 +145,8 @@ public final class RandomAccessBuilder {
      * Opens files.
      *
      * @param files regular files or block devices; batches name them by number, from 0
-     * @return what does I/O on them
-     * @throws IOException if one cannot be opened, with the reason
+     * @return an object for I/O on these files
+     * @throws IOException with the reason, if a file cannot be opened
      */
     public RandomAccess open(Path... files) throws IOException {
         if (files.length == 0) {

@@ -2,14 +2,14 @@ package dev.fathom.io;
 
 import java.io.IOException;
 
-/** The kernel, or a check before it, refused something. The message says what, where, and what may help. */
+/** The kernel, or a check before the system call, rejected an operation. The message names the operation, the file and a possible remedy. */
 public final class RandomAccessException extends IOException {
     private static final long serialVersionUID = 1L;
 
     static final int EBUSY = 16;
     static final int ESHUTDOWN = 108;
 
-    /** Linux's number of the error. */
+    /** The Linux error number. */
     private final int errno;
 
     RandomAccessException(String what, int errno) {
@@ -18,7 +18,7 @@ public final class RandomAccessException extends IOException {
     }
 
     /**
-     * Linux's number of the error.
+     * Returns the Linux error number.
      *
      * @return a positive number, such as 28 for {@code ENOSPC}
      */

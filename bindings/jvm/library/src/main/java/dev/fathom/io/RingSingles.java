@@ -13,15 +13,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread with an io_uring for single reads and writes. Other threads queue theirs, and wake it where it waits; it hands all that is queued
- * to the kernel with one system call, which also waits for completions, and completes futures in the order in which the kernel completes I/Os.
+ * A thread with an io_uring for single reads and writes. Other threads queue their requests and wake this thread if it waits; it submits all
+ * queued requests with one system call, which also waits for completions, and completes futures in the order in which the kernel completes
+ * I/Os.
  */
 final class RingSingles implements Singles, Runnable {
     private static final int MOST = 4096;
     private static final int REQUEST_BYTES = 40;
     private static final int COMPLETION_BYTES = 16;
 
-    /** Memory that a broken ring may still write to: never freed. */
+    /** Memory to which a broken ring may still write: never freed. */
     private static final List<Operation> BROKEN = new ArrayList<>();
 
     private final Session session;
@@ -32,7 +33,7 @@ final class RingSingles implements Singles, Runnable {
     private final AtomicBoolean asleep = new AtomicBoolean();
     private volatile boolean stopping;
 
-    /** The thread has been woken to stop, so nothing has to wake it through its ring again. */
+    /** True once the thread has been woken to stop, so that its ring needs no further wake-up. */
     private volatile boolean told;
 
     private volatile IOException broken;
@@ -78,7 +79,7 @@ final class RingSingles implements Singles, Runnable {
         stopping = true;
         wake();
         told = true;
-        // A callback may close what calls it back. The thread then ends after the callback.
+        // A callback may close the object that invoked it. The thread then ends after the callback.
         boolean interrupted = false;
         while (Thread.currentThread() != thread && ended.getCount() > 0) {
             try {
@@ -109,7 +110,7 @@ final class RingSingles implements Singles, Runnable {
         }
         try {
             while (turn(made)) {
-                // Until it is stopped and the kernel has nothing more.
+                // Runs until it is stopped and the kernel has finished all requests.
             }
         } catch (Throwable failure) {
             abandon(new IOException("reads and writes without a batch ended: " + failure, failure));
@@ -133,7 +134,7 @@ final class RingSingles implements Singles, Runnable {
         ended.countDown();
     }
 
-    /** Hands over what waits and takes what is complete; false when it is over. */
+    /** Submits queued requests and processes completions; returns false when the thread is to end. */
     private boolean turn(long made) throws IOException {
         int count = 0;
         do {

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The native ring, and all memory that the kernel may touch on its behalf. It outlives its {@link RandomAccess}: the cleaner holds it
+ * The native ring, and all memory that the kernel may access on its behalf. It outlives its {@link RandomAccess}: the cleaner holds it
  * until the kernel is done. Calls are counted, so that the ring is freed after the last one has returned.
  */
 final class Session implements Runnable {
@@ -17,7 +17,7 @@ final class Session implements Runnable {
     private static final int CLOSED = 1;
     private static final int CALL = 2;
 
-    /** Whose memory a broken ring may still write to: never freed. */
+    /** Sessions to whose memory a broken ring may still write: never freed. */
     private static final List<Session> BROKEN = new ArrayList<>();
 
     final long handle;
@@ -27,10 +27,10 @@ final class Session implements Runnable {
     /** Descriptors of batches without a waiter, by slot. */
     final AtomicReferenceArray<ByteBuffer> inFlight = new AtomicReferenceArray<>(MOST_BATCHES);
 
-    /** Descriptors of batches that were given up when closing. */
+    /** Descriptors of batches that were abandoned on closing. */
     private final List<ByteBuffer> givenUp = new ArrayList<>();
 
-    /** The path for single reads and writes; null before the first one. */
+    /** The executor of single reads and writes; null before the first one. */
     private Singles singles;
 
     /** True if the kernel still uses memory or files after closing, so they are never freed. */
@@ -51,7 +51,7 @@ final class Session implements Runnable {
         }
     }
 
-    /** Begins a call; false after closing. */
+    /** Registers a call; returns false after closing. */
     boolean tryEnter() {
         int seen;
         do {
@@ -78,7 +78,7 @@ final class Session implements Runnable {
         }
     }
 
-    /** The path for single reads and writes, which need no batch. The caller has begun a call. */
+    /** Returns the executor of single reads and writes, which need no batch. The caller has registered a call. */
     synchronized Singles singles() throws ClosedChannelException {
         if (!isOpen()) {
             throw new ClosedChannelException();
@@ -113,19 +113,19 @@ final class Session implements Runnable {
         }
     }
 
-    /** Notes that the kernel keeps something for ever, so that it is not freed. */
+    /** Records that the kernel keeps memory or files forever, so that they are never freed. */
     void keep() {
         kept = true;
     }
 
-    /** Waits until no call is running; none begins, because it is closed. */
+    /** Waits for the end of all running calls; no new ones begin after closing. */
     void awaitCalls() {
         while (calls.get() != CLOSED) {
             LockSupport.parkNanos(50_000);
         }
     }
 
-    /** Frees the ring, when the last call has returned. */
+    /** Frees the ring once the last call has returned. */
     void finish() {
         awaitCalls();
         if (!kept) {

@@ -4,13 +4,13 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Page-aligned memory for I/O on buffers that the kernel must not use itself. A few of each size are kept for the next I/O. */
+/** Page-aligned memory for I/O on buffers that the kernel must not access directly. A few blocks of each size are kept for reuse. */
 final class Staging {
     private static final int PAGE = 4096;
     private static final int LARGEST_KEPT = 1 << 20;
     private static final int BYTES_KEPT = 4 << 20;
 
-    /** By size: powers of two from a page. */
+    /** Free blocks by size: powers of two, starting with one page. */
     private final Shelf[] shelves = new Shelf[Integer.numberOfTrailingZeros(LARGEST_KEPT / PAGE) + 1];
 
     private static final class Shelf {
@@ -24,7 +24,7 @@ final class Staging {
         }
     }
 
-    /** Memory of at least this many bytes, whose content is undefined. */
+    /** Returns memory of at least this many bytes with undefined content. */
     ByteBuffer take(int length) {
         if (length > LARGEST_KEPT) {
             return allocate(length);
@@ -39,7 +39,7 @@ final class Staging {
         return kept;
     }
 
-    /** Takes memory back that nothing uses any more. */
+    /** Takes back memory that is no longer in use. */
     void give(ByteBuffer memory) {
         int bytes = memory.capacity();
         if (bytes > LARGEST_KEPT) {

@@ -39,17 +39,17 @@ final class NativeCalls {
     private static final MethodHandle RING_CLOSE = handle("fathom_ring_close", JAVA_INT, JAVA_LONG);
     private static final MethodHandle RING_FREE = handle("fathom_ring_free", null, JAVA_LONG);
 
-    /** The scopes that end with the last reference to them. Their classes are not public, so they are told apart from the others first. */
+    /** Scopes that end with the last reference to them. Their classes are not public, so they are distinguished by examples. */
     private static final Class<?> GLOBAL = Arena.global().scope().getClass();
     private static final Class<?> AUTOMATIC = Arena.ofAuto().scope().getClass();
     private static final boolean TOLD_APART = toldApart();
 
-    /** A thread other than that of any confined arena. */
+    /** A thread that owns no confined arena. */
     private static final Thread ANOTHER = new Thread();
 
     private NativeCalls() {}
 
-    /** How natives are called. A method, because a constant would be copied into whatever is compiled against it. */
+    /** Returns the calling mechanism. This is a method because the compiler would inline a constant into its users. */
     static String binding() {
         return "java.lang.foreign";
     }
@@ -76,7 +76,7 @@ final class NativeCalls {
         return MemorySegment.ofBuffer(buffer.duplicate().clear()).address();
     }
 
-    /** How long a direct buffer's memory stays valid. Throws if it is not valid any more. */
+    /** Returns the lifetime of a direct buffer's memory. Throws if the memory is no longer valid. */
     static Lifetime lifetime(ByteBuffer buffer) {
         MemorySegment segment = MemorySegment.ofBuffer(buffer);
         if (!segment.scope().isAlive()) {

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Past the page cache, on its own small file system on a loop device. FATHOM_JVM_MOUNT is where it is mounted, FATHOM_JVM_DEVICE
- * its device; scripts/test-jvm.sh makes it.
+ * Direct I/O on a small file system on a loop device. FATHOM_JVM_MOUNT is its mount point, FATHOM_JVM_DEVICE its
+ * device; scripts/test-jvm.sh creates it.
  */
 @EnabledIfEnvironmentVariable(named = "FATHOM_JVM_MOUNT", matches = ".+", disabledReason = "needs root, for a loop device")
 class DirectTest {

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A frozen file system keeps a write in flight until it is thawed, and answers reads: what happens meanwhile is certain. For JDK 22 and newer,
+ * A frozen file system keeps a write in flight until it is thawed, but still serves reads: the order of events is deterministic. For JDK 22 and newer,
  * {@code SegmentTest} does the same with arenas.
  */
 @EnabledIfEnvironmentVariable(named = "FATHOM_JVM_MOUNT", matches = ".+", disabledReason = "needs root, for a loop device")
@@ -100,7 +100,7 @@ class FrozenTest {
             OpenFile file = access.file(0);
             freeze();
             CompletableFuture<Integer> write = file.writeAsync(full(2), 0);
-            // A read that is complete shows that what was submitted before it has been taken.
+            // A completed read shows that everything submitted before it has reached the kernel.
             file.readAsync(ByteBuffer.allocateDirect(BLOCK), BLOCK).get(30, TimeUnit.SECONDS);
             assertFalse(write.cancel(true));
             assertFalse(write.isDone());
@@ -149,10 +149,10 @@ class FrozenTest {
             writes[i] = file.writeAsync(full(6), 0);
         }
         CompletableFuture<Integer> waiting = file.readAsync(ByteBuffer.allocateDirect(BLOCK), BLOCK);
-        // Not in the pool where futures complete: it may have a single thread.
+        // Not in the pool that completes futures: it may have a single thread.
         CompletableFuture<Void> closing = CompletableFuture.runAsync(access::close, task -> new Thread(task).start());
         if (engine == Engine.PREADV) {
-            // The threads of the pool are in their writes, so it is one of them that meets the closed file.
+            // The threads of the pool are blocked in writes, so one of them finds the file closed.
             while (access.isOpen()) {
                 Thread.onSpinWait();
             }
@@ -176,7 +176,7 @@ class FrozenTest {
             freeze();
             CompletableFuture<Integer> write = access.file(0).writeAsync(full(7), 0).orTimeout(1, TimeUnit.MILLISECONDS);
             assertInstanceOf(TimeoutException.class, assertThrows(CompletionException.class, write::join).getCause());
-            // Its memory is not the collector's before the kernel is done.
+            // The garbage collector must not reclaim the memory before the kernel is finished.
             for (int i = 0; i < 5; i++) {
                 System.gc();
                 full(99);

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Reads and writes without a batch, checked by reading and writing the file otherwise. */
+/** Reads and writes without a batch, checked by reading and writing the file by other means. */
 class OpenFileTest {
     private static final int BLOCK = 4096;
     private static final int BLOCKS = 256;
@@ -158,7 +158,7 @@ class OpenFileTest {
             assertThrows(CompletionException.class, () -> file.readAsync(buffer, Long.MAX_VALUE).join());
             assertEquals(9, assertThrows(RandomAccessException.class, () -> file.truncate(0)).errno());
             assertEquals(9, assertThrows(RandomAccessException.class, () -> file.allocate(0, 10)).errno());
-            // It still works afterwards.
+            // The file remains usable afterwards.
             assertEquals(100, file.readAsync(buffer, 0).get());
         }
         assertArrayEquals(content, Files.readAllBytes(path));
@@ -247,7 +247,8 @@ class OpenFileTest {
         try (RandomAccess access = builder(engine).executor(own).buffer(BLOCK).open(path)) {
             OpenFile file = access.file(0);
             CountDownLatch begun = new CountDownLatch(1);
-            // What is attached before the future is complete runs where it completes: the executor waits until it is attached.
+            // A stage that is attached before the future is complete runs where the future completes: the
+            // executor waits until the stage is attached.
             own.execute(() -> {
                 try {
                     begun.await();
@@ -280,7 +281,7 @@ class OpenFileTest {
             Batch batch = access.newBatch(1).read(0, BLOCK, 0);
             assertInstanceOf(RejectedExecutionException.class,
                     assertThrows(CompletionException.class, () -> access.runAsync(batch).join()).getCause());
-            // Without a future there is nothing to hand over.
+            // Without a future, the executor is not used.
             assertEquals(BLOCK, file.read(ByteBuffer.allocate(BLOCK), 0));
             assertEquals(0, access.run(batch));
         }
@@ -378,7 +379,7 @@ class OpenFileTest {
                     byte[] own = new byte[BLOCK];
                     random.nextBytes(own);
                     buffer.put(own).flip();
-                    // Each thread has two blocks to itself.
+                    // Each thread uses two blocks exclusively.
                     long at = (2L * number + round % 2) * BLOCK;
                     assertEquals(BLOCK, random.nextBoolean() ? file.write(buffer, at) : file.writeAsync(buffer, at).get());
                     buffer.clear().put(new byte[BLOCK]).clear();

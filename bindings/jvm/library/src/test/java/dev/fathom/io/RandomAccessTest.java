@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What batches do to files, checked by reading and writing them otherwise. */
+/** Effects of batches on files, checked by reading and writing them by other means. */
 class RandomAccessTest {
     private static final int BLOCK = 4096;
     private static final int BLOCKS = 256;
@@ -185,7 +185,7 @@ class RandomAccessTest {
         assertThrows(ClosedChannelException.class, () -> access.size(0));
         assertThrows(ClosedChannelException.class, access::sync);
         assertThrows(AsynchronousCloseException.class, () -> access.await(submitted));
-        // Buffers stay where they are.
+        // Buffers stay readable after closing.
         access.buffer(0).put(0, (byte) 1);
     }
 
@@ -207,7 +207,7 @@ class RandomAccessTest {
                             access.run(batch);
                         }
                     } catch (ClosedChannelException expected) {
-                        // AsynchronousCloseException is one of them.
+                        // AsynchronousCloseException is a subclass of this exception.
                     } catch (Throwable other) {
                         unexpected.set(other);
                     }
@@ -389,7 +389,7 @@ class RandomAccessTest {
         }
     }
 
-    // Its successor threadId() is not there before Java 19.
+    // Its successor threadId() exists since Java 19.
     @SuppressWarnings("deprecation")
     @ParameterizedTest
     @EnumSource(Engine.class)
@@ -422,7 +422,7 @@ class RandomAccessTest {
 
     @Test
     void theClassOfTheJavaVersionIsTaken() {
-        // A jar that was built with a JDK older than 22 has no other class.
+        // A jar built with a JDK older than 22 has no other class.
         boolean foreign = NativeCalls.class.getResource("/META-INF/versions/22/dev/fathom/io/NativeCalls.class") != null
                 && Runtime.version().feature() >= 22;
         assertEquals(foreign ? "java.lang.foreign" : "JNI", NativeCalls.binding());

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Work of a test in several threads. */
+/** Runs work of a test in several threads. */
 final class Threads {
     private Threads() {}
 
@@ -12,7 +12,7 @@ final class Threads {
         void run(int number) throws Exception;
     }
 
-    /** Runs the work in this many threads, and throws what any of them throws. */
+    /** Runs the work in this many threads and rethrows any exception. */
     static void inThreads(int count, Work work) throws Exception {
         List<CompletableFuture<Void>> results = new ArrayList<>();
         for (int number = 0; number < count; number++) {

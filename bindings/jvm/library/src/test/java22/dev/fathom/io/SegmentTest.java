@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Memory segments of each kind of arena, also of arenas that are closed while an I/O is on its way. */
+/** Memory segments from each kind of arena, including arenas that are closed while an I/O is in flight. */
 class SegmentTest {
     private static final int BLOCK = 4096;
 
@@ -92,7 +92,7 @@ class SegmentTest {
             ByteBuffer ofShared = shared.allocate(8).asByteBuffer().slice(1, 3).asReadOnlyBuffer();
             assertEquals(Lifetime.ARENA, NativeCalls.lifetime(ofShared));
             assertEquals(Lifetime.CONFINED, NativeCalls.lifetime(confined.allocate(8).asByteBuffer()));
-            // For the time that the files are open, a batch's buffers are the kernel's.
+            // While the files are open, the kernel may use a batch's buffers.
             ByteBuffer own = shared.allocate(8).asByteBuffer();
             assertThrows(IllegalArgumentException.class, () -> RandomAccess.builder().buffer(own));
         }
@@ -127,7 +127,7 @@ class SegmentTest {
                 for (int i = 0; i < writes.length; i++) {
                     writes[i] = file.writeAsync(source.asByteBuffer(), 0);
                 }
-                // The depth is used up, so this read begins after the file system is thawed.
+                // The depth is exhausted, so this read starts after the file system is thawed.
                 read = file.readAsync(destination.asByteBuffer(), BLOCK);
                 arena.close();
             } finally {
