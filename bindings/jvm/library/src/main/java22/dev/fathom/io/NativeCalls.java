@@ -71,7 +71,7 @@ final class NativeCalls {
         return new AssertionError("a native function cannot throw", thrown);
     }
 
-    /** The address of a direct buffer's first byte. */
+    /** Returns the address of a direct buffer's first byte. */
     static long address(ByteBuffer buffer) {
         return MemorySegment.ofBuffer(buffer.duplicate().clear()).address();
     }
@@ -98,7 +98,7 @@ final class NativeCalls {
         }
     }
 
-    /** An empty set of targets. */
+    /** Creates an empty set of targets. */
     static long targetsNew() {
         try {
             return (long) TARGETS_NEW.invokeExact();
@@ -107,7 +107,7 @@ final class NativeCalls {
         }
     }
 
-    /** Opens a file; its number. */
+    /** Opens a file; returns its index. */
     static int targetsOpen(long handle, long path, int flags) {
         try {
             return (int) TARGETS_OPEN.invokeExact(handle, path, flags);
@@ -116,7 +116,7 @@ final class NativeCalls {
         }
     }
 
-    /** Adds a buffer; its number. */
+    /** Adds a buffer; returns its index. */
     static int targetsAddBuffer(long handle, long address, long length) {
         try {
             return (int) TARGETS_ADD_BUFFER.invokeExact(handle, address, length);
@@ -125,7 +125,7 @@ final class NativeCalls {
         }
     }
 
-    /** Frees targets that never became a ring. */
+    /** Frees targets that were never passed to a ring. */
     static void targetsFree(long handle) {
         try {
             TARGETS_FREE.invokeExact(handle);
@@ -134,7 +134,7 @@ final class NativeCalls {
         }
     }
 
-    /** Makes a ring of targets, which it takes over. */
+    /** Creates a ring, which takes ownership of the targets. */
     static long ringNew(long handle, int depth, int engine) {
         try {
             return (long) RING_NEW.invokeExact(handle, depth, engine);
@@ -143,7 +143,7 @@ final class NativeCalls {
         }
     }
 
-    /** 0: is it io_uring; 1: why not; 2: why buffers are not registered; 3: depth. */
+    /** Returns a property: 0: 1 for io_uring; 1: error that prevented io_uring; 2: error that prevented the registration of buffers; 3: depth. */
     static int ringTrait(long handle, int which) {
         try {
             return (int) RING_TRAIT.invokeExact(handle, which);
@@ -152,7 +152,7 @@ final class NativeCalls {
         }
     }
 
-    /** Alignment of a file's I/O in bytes. */
+    /** Returns the required alignment of a file's I/O in bytes. */
     static int ringAlignment(long handle, int file) {
         try {
             return (int) RING_ALIGNMENT.invokeExact(handle, file);
@@ -161,7 +161,7 @@ final class NativeCalls {
         }
     }
 
-    /** A file's size in bytes. */
+    /** Returns a file's size in bytes. */
     static long ringSize(long handle, int file) {
         try {
             return (long) RING_SIZE.invokeExact(handle, file);
@@ -170,7 +170,7 @@ final class NativeCalls {
         }
     }
 
-    /** Makes writes last. */
+    /** Flushes completed writes to stable storage. */
     static int ringSync(long handle, int file) {
         try {
             return (int) RING_SYNC.invokeExact(handle, file);
@@ -179,7 +179,7 @@ final class NativeCalls {
         }
     }
 
-    /** Begins a batch; its slot. */
+    /** Submits a batch; returns its slot. */
     static int ringSubmit(long handle, long descriptors, int count) {
         try {
             return (int) RING_SUBMIT.invokeExact(handle, descriptors, count);
@@ -188,7 +188,7 @@ final class NativeCalls {
         }
     }
 
-    /** Waits for a batch; how many I/Os failed. */
+    /** Waits for a batch; returns the number of failed I/Os. */
     static int ringAwait(long handle, int slot) {
         try {
             return (int) RING_AWAIT.invokeExact(handle, slot);
@@ -197,7 +197,7 @@ final class NativeCalls {
         }
     }
 
-    /** Begins a batch and waits for it. */
+    /** Submits a batch and waits for it. */
     static int ringRun(long handle, long descriptors, int count) {
         try {
             return (int) RING_RUN.invokeExact(handle, descriptors, count);
@@ -206,7 +206,7 @@ final class NativeCalls {
         }
     }
 
-    /** One read or write by the calling thread; bytes. */
+    /** Executes one read or write in the calling thread; returns the number of bytes. */
     static int ringSingle(long handle, int operation, int file, long address, int length, long offset) {
         try {
             return (int) RING_SINGLE.invokeExact(handle, operation, file, address, length, offset);
@@ -224,7 +224,7 @@ final class NativeCalls {
         }
     }
 
-    /** Reserves space for a part of a file. */
+    /** Reserves space for a range of a file. */
     static int ringAllocate(long handle, int file, long offset, long length) {
         try {
             return (int) RING_ALLOCATE.invokeExact(handle, file, offset, length);
@@ -233,7 +233,7 @@ final class NativeCalls {
         }
     }
 
-    /** A ring of the calling thread for single reads and writes. */
+    /** Creates a ring of the calling thread for single reads and writes. */
     static long singlesNew(long handle, int depth) {
         try {
             return (long) SINGLES_NEW.invokeExact(handle, depth);
@@ -242,7 +242,7 @@ final class NativeCalls {
         }
     }
 
-    /** Submits requests and waits; how many are complete. */
+    /** Submits requests and waits; returns the number of completions. */
     static int singlesTurn(long singles, long handle, long requests, int count, long completions) {
         try {
             return (int) SINGLES_TURN.invokeExact(singles, handle, requests, count, completions);
@@ -269,7 +269,7 @@ final class NativeCalls {
         }
     }
 
-    /** Refuses new batches and waits for the kernel; I/Os it keeps. */
+    /** Rejects new batches and waits for the kernel; returns the number of I/Os that the kernel keeps. */
     static int ringClose(long handle) {
         try {
             return (int) RING_CLOSE.invokeExact(handle);
@@ -278,7 +278,7 @@ final class NativeCalls {
         }
     }
 
-    /** Frees a ring that was closed. */
+    /** Frees a closed ring. */
     static void ringFree(long handle) {
         try {
             RING_FREE.invokeExact(handle);
