@@ -10,7 +10,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long to wait for the end of a killed command.
+/// Time to wait for the end of a killed command.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The kernel's unit for sizes of devices.
 pub(crate) const SECTOR: u64 = 512;

@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long to wait for the end of a killed command.
+/// Time to wait for the end of a killed command.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Content of a results file: its first line is a plan, each further line a finished step.
@@ -42,7 +42,7 @@ pub(crate) struct Files {
     pub(crate) repair: &'static str,
 }
 
-/// Why a line is refused.
+/// The reason why a line is refused.
 pub(crate) enum Mistake {
     /// The line is malformed.
     Line(String),

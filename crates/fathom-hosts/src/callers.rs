@@ -10,10 +10,10 @@ use fathom_sys::socket::{Awaited, wait_for_any};
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// How long to wait for the first bytes. Controllers with an earlier protocol send none, because they wait for
+/// Time to wait for the first bytes. Controllers with an earlier protocol send none, because they wait for
 /// the agent.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long fio's client has to read its answer.
+/// Time that fio's client has to read its answer.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// Maximum size of an opening line in bytes.
 const MOST_OPENING: usize = 200;

@@ -25,7 +25,7 @@ const GREET_EVERY: Duration = Duration::from_secs(5);
 /// Maximum number of peers that have not introduced themselves yet.
 const MOST_STRANGERS: usize = 1024;
 
-/// Why there are not enough agents.
+/// The reason why there are not enough agents.
 #[derive(Debug, Error)]
 pub enum GatherError {
     /// The system does not let this program listen.
@@ -46,12 +46,12 @@ pub enum GatherError {
         joined: usize,
         /// Agents that were expected.
         wanted: usize,
-        /// How long the controller waited.
+        /// Time that the controller waited.
         seconds: u64,
     },
 }
 
-/// Why a peer is refused.
+/// The reason why a peer is refused.
 #[derive(Debug, Error)]
 enum Refusal {
     /// It is silent, or sends something else.

@@ -58,7 +58,7 @@ pub enum ToAgent {
     Quit,
 }
 
-/// What an agent is to run.
+/// The jobs for an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// The command line and the files it names.
@@ -171,6 +171,6 @@ pub struct Done {
     pub is_broken: bool,
     /// True if a log is incomplete.
     pub lost_logs: bool,
-    /// Why the run did not start, in which case there is no report.
+    /// The reason why the run did not start, in which case there is no report.
     pub not_started: Option<String>,
 }

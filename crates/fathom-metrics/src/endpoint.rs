@@ -21,7 +21,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// How long a client may take to send a request, and between two requests.
+/// Maximum time that a client may take to send a request, and between two requests.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum lifetime of a connection, so that a client that reads a byte at a time cannot keep it forever.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -30,7 +30,7 @@ const MOST_CONNECTIONS: usize = 32;
 /// Pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why metrics cannot be served.
+/// The reason why metrics cannot be served.
 #[derive(Debug, Error)]
 pub enum EndpointError {
     /// The address is not available.

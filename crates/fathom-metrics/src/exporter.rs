@@ -31,7 +31,7 @@ const INFLUX_EVERY: Duration = Duration::from_secs(5);
 /// Receives one sentence per failure.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Why metrics cannot be delivered.
+/// The reason why metrics cannot be delivered.
 #[derive(Debug, Error)]
 pub enum ExportError {
     /// A Prometheus endpoint.
@@ -153,7 +153,7 @@ fn join(threads: Vec<JoinHandle<()>>) {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
-/// How often the last figures must be read before an endpoint closes. A series with a single sample becomes
+/// Number of times that the last figures must be read before an endpoint closes. A series with a single sample becomes
 /// stale in Prometheus when the next scrape fails: too early for an alert, and invisible in a graph.
 const LAST_READS: u32 = 3;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a destination is refused.
+/// The reason why a destination is refused.
 #[derive(Debug, Error)]
 pub enum PlaceError {
     /// A host that is not found.
@@ -47,7 +47,7 @@ pub struct Settings {
     pub version: String,
     /// True if the run is repeated, so that figures of the next run follow its last figures.
     pub repeats: bool,
-    /// How long endpoints wait at most, after the run, until its last figures have been read several times.
+    /// Maximum time that endpoints wait, after the run, until its last figures have been read several times.
     pub linger: Duration,
 }
 

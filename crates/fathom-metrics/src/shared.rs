@@ -18,7 +18,7 @@ pub(crate) struct State {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// Number of snapshots so far.
     pub(crate) number: u64,
-    /// How often endpoints have served the last figures of the run.
+    /// Number of times that endpoints have served the last figures of the run.
     pub(crate) reads_at_end: u32,
     /// Set when no more snapshots follow.
     pub(crate) closed: bool,

@@ -53,22 +53,22 @@ pub struct HostResult {
     pub transport: String,
     /// `whole`, `lost` or `never began`.
     pub state: String,
-    /// Why it was lost or never began.
+    /// The reason why it was lost or never began.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// When the figures of a lost host end, ms after the agreed instant.
+    /// The time at which the figures of a lost host end, ms after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot_ms: Option<u64>,
     /// Comparison of its clock with the controller's.
     #[serde(deserialize_with = "lenient::part")]
     pub clock: Option<ClockReport>,
-    /// When its jobs started, ns after the agreed instant.
+    /// The time at which its jobs started, ns after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_skew_ns: Option<i64>,
-    /// When its first job ended, ms after the agreed instant.
+    /// The time at which its first job ended, ms after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_done_ms: Option<u64>,
-    /// When its last job ended.
+    /// The time at which its last job ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_done_ms: Option<u64>,
     /// Number of errors: tolerated ones, plus one per failed job.

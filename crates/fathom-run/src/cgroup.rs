@@ -15,7 +15,7 @@ struct Hierarchy {
     is_v2: bool,
 }
 
-/// Why a group cannot be used.
+/// The reason why a group cannot be used.
 #[derive(Debug)]
 pub(crate) struct GroupError {
     pub(crate) errno: Errno,

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Regularly {
     every_ns: Option<u64>,
-    /// When it was last done, monotonic ns.
+    /// The time at which it was last done, monotonic ns.
     last_ns: u64,
 }
 

@@ -64,7 +64,7 @@ impl Surroundings {
 }
 
 impl SurroundingsBlock {
-    /// How long the worker was runnable without a processor, ms.
+    /// Time that the worker was runnable without a processor, ms.
     pub fn processor_wait_ms(&self) -> Option<u64> {
         self.wait_ms.load(Relaxed).checked_sub(1)
     }

@@ -23,7 +23,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a process may take to report that it has started.
+/// Maximum time that a process may take to report that it has started.
 const START: Duration = Duration::from_secs(20);
 
 /// The files that a run created. A killed run has no such list, so overwriting its files has to be confirmed.
@@ -89,7 +89,7 @@ pub(crate) struct Accepted {
 pub(crate) struct End {
     pub(crate) exit: u8,
     pub(crate) ended_ms: u64,
-    /// Why it failed, if it did.
+    /// The reason why it failed, if it did.
     pub(crate) problem: Option<String>,
 }
 

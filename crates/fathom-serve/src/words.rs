@@ -14,7 +14,7 @@ const PORT: u16 = 8767;
 /// Default results directory.
 const RESULTS: &str = "fathom-results";
 
-/// What the arguments ask for.
+/// The request made by the arguments.
 pub(crate) enum Asked {
     /// Serve the page.
     Serve(Wishes),

@@ -28,7 +28,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long the processes of an earlier run may take to end.
+/// Maximum time that the processes of an earlier run may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Performs the run in this folder and returns the exit code.

@@ -16,7 +16,7 @@ pub struct RunFacts {
     pub latest_look_ms: u64,
     /// The clocks.
     pub clock: ClockFacts,
-    /// How often processors were throttled by heat; `None` if the kernel does not report it.
+    /// Number of times that processors were throttled by heat; `None` if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed_by_heat: Option<u64>,
     /// The memory.
@@ -75,7 +75,7 @@ pub struct ClockFacts {
     pub drift_ppm: f64,
     /// The largest step of the wall clock against the monotonic one between two polls, ms.
     pub wall_jump_ms: i64,
-    /// How long the machine was suspended, ms.
+    /// Time that the machine was suspended, ms.
     pub suspended_ms: u64,
 }
 

@@ -88,7 +88,7 @@ pub struct RunReport {
     /// The verdict on its figures; `None` until it has been judged.
     #[serde(default)]
     pub verdict: Option<VerdictReport>,
-    /// When its jobs began and ended, by the clock of the machine that ran them.
+    /// Start and end of its jobs, by the clock of the machine that ran them.
     #[serde(default)]
     pub span: Option<RunSpan>,
     /// The hosts of a multi-host run; everything above is their sum.
@@ -99,7 +99,7 @@ pub struct RunReport {
 /// Start and end times of a run's jobs; monotonic ns of the machine that ran them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpan {
-    /// When the first job began.
+    /// Start of the first job.
     pub first_begin_ns: u64,
     /// Start of the last job of the first stage.
     pub last_begin_ns: u64,

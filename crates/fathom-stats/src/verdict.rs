@@ -48,7 +48,7 @@ pub struct Finding {
     pub entries: u32,
     /// The finding as a sentence with its figures, to follow a colon.
     pub text: String,
-    /// What to do about it; may be empty.
+    /// Recommended action; may be empty.
     pub advice: String,
     /// The figures by name. The suffix of the name gives the unit: bytes, ms or percent.
     pub evidence: Vec<(String, f64)>,

@@ -64,7 +64,7 @@ pub fn group_memory() -> Option<GroupLimit> {
         .or_else(|| nearest("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
 }
 
-/// How often the OOM killer has killed a process of this group, or of a descendant.
+/// Number of times that the OOM killer has killed a process of this group, or of a descendant.
 pub fn group_memory_kills() -> u64 {
     let count = |(directory, _): (PathBuf, String)| {
         let text = ["memory.events", "memory.oom_control"]

@@ -55,7 +55,7 @@ impl ProcessorTime {
     }
 }
 
-/// How long the calling thread was runnable without a processor, ns since it began; `None` if the kernel does
+/// Time that the calling thread was runnable without a processor, ns since it began; `None` if the kernel does
 /// not report it (it does with `CONFIG_SCHED_INFO`, see `Documentation/scheduler/sched-stats.rst`).
 pub fn processor_wait_of_thread_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;

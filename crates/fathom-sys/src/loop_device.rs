@@ -13,7 +13,7 @@ const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// How often another program may take the free device first.
+/// Number of times that another program may take the free device first.
 const TRIES: usize = 64;
 
 /// `struct loop_config`.

@@ -72,7 +72,7 @@ impl Command {
     }
 }
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Reported by the kernel.

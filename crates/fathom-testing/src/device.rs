@@ -126,7 +126,7 @@ pub struct Device {
     flights: Vec<Flight>,
     /// Completions that the loop has awaited and not yet consumed, if it consumes them in place.
     ready: VecDeque<Completion>,
-    /// When each channel becomes free, in ns.
+    /// The time at which each channel becomes free, in ns.
     channels: Vec<u64>,
     /// Number of I/Os submitted so far.
     taken: u64,

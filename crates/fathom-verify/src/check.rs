@@ -62,7 +62,7 @@ pub enum Problem {
     Offset(u64),
     /// The header has another sequence number.
     Number {
-        /// That of the header.
+        /// Value in the header.
         found: u64,
         /// That of the write.
         wanted: u64,

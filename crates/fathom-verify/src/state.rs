@@ -62,7 +62,7 @@ pub struct SavedState {
     pub name: String,
     /// Numbers of the writes that were in flight.
     pub in_flight: Vec<u64>,
-    /// When the run wrote; `None` if it only verified the writes of another.
+    /// The time at which the run wrote; `None` if it only verified the writes of another.
     pub run: Option<RunTime>,
 }
 
@@ -141,7 +141,7 @@ pub struct StateFile {
     pub size: u64,
     /// Their checksum, according to the header.
     pub crc: u64,
-    /// When the run wrote; `None` in a file of fio, or of an earlier version of fathom.
+    /// The time at which the run wrote; `None` in a file of fio, or of an earlier version of fathom.
     pub run: Option<RunTime>,
     rest: Vec<u8>,
 }

@@ -213,7 +213,7 @@ impl History for NoHistory {
 /// A mismatching interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect<'a> {
-    /// What was read.
+    /// The data read.
     pub bytes: &'a [u8],
     /// First byte in the file.
     pub offset: u64,

@@ -11,7 +11,7 @@ pub struct Write {
     pub number: u64,
     /// Number of the clone, from 1.
     pub thread: u16,
-    /// When it was issued, monotonic clock: seconds, and nanoseconds of the second.
+    /// The time at which it was issued, monotonic clock: seconds, and nanoseconds of the second.
     pub time: (u32, u32),
 }
 

@@ -1,4 +1,4 @@
-//! When requests arrive: gaps, burstiness over scales, and think times.
+//! Arrival times of requests: gaps, burstiness over scales, and think times.
 
 use crate::requests::Request;
 use crate::service::measure;
@@ -22,7 +22,7 @@ pub struct Arrivals {
     pub dispersion: Vec<(f64, f64)>,
     /// Time from the last completion of a process that had nothing in flight to its next request.
     pub think_time: LatencyStats,
-    /// What the arrivals depend on.
+    /// The pace of the arrivals.
     pub pace: Pace,
     /// Requests that each process keeps in flight in a closed loop, on average over the requests; 0 for other paces.
     pub kept_depth: f64,
@@ -62,7 +62,7 @@ impl Windows {
     }
 }
 
-/// What the arrivals of a process depend on.
+/// The pace of a process: whether its arrivals depend on completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
@@ -98,7 +98,7 @@ struct Process {
     busy_ns: u64,
     /// The last event was an arrival.
     is_rising: bool,
-    /// How often the depth fell from each value that it had risen to.
+    /// Number of times that the depth fell from each value that it had risen to.
     peaks: Vec<u32>,
 }
 

@@ -32,7 +32,7 @@ const FEWEST_STEPS: usize = 24;
 /// Variance of the rates by their squared mean, from which they differ enough to look for a period.
 const LEAST_VARIATION: f64 = 0.02;
 
-/// Takes the events of a trace, and tells what load they are.
+/// Derives the properties of a load from the events of a trace.
 #[derive(Debug, Default)]
 pub struct Characterizer {
     follower: Follower,
@@ -51,7 +51,7 @@ pub struct Characterizer {
     over_time: Timeline<Bins>,
     start_ns: Option<u64>,
     end_ns: u64,
-    /// When the depth changed last.
+    /// The time at which the depth changed last.
     depth_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a recorded load is, from the events of a block trace.
+//! Properties of a recorded load, from the events of a block trace.
 //!
 //! * [`Characterizer`] takes the events in order, in constant memory however long the trace is, and gives a [`Profile`].
 //! * [`requests`] follows each request from its arrival to its completion.

@@ -1,4 +1,4 @@
-//! What was accessed where, and when: a grid of offsets and times for each device.
+//! Accesses by place and time: a grid of offsets and times for each device.
 
 use crate::requests::Request;
 use crate::timeline::{Bin, Timeline};

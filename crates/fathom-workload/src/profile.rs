@@ -15,7 +15,7 @@ use fathom_trace::Device;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a recorded load is. Times are in ns unless the name says otherwise, shares are fractions of 1.
+/// Properties of a recorded load. Times are in ns unless the name says otherwise, shares are fractions of 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// From the first arrival to the last event, s.
@@ -35,7 +35,7 @@ pub struct Profile {
     /// Use of the address space.
     pub space: Space,
 
-    /// When requests arrive.
+    /// Arrivals of requests.
     pub arrivals: Arrivals,
     /// Requests in flight; `None` if the trace has no completions.
     pub depth: Option<Depth>,
@@ -45,7 +45,7 @@ pub struct Profile {
     pub programs: Vec<Program>,
     /// The load over time, in at most 256 steps of equal length.
     pub over_time: Vec<Moment>,
-    /// What was accessed where, and when.
+    /// Accesses by place and time.
     pub maps: Vec<Map>,
     /// Requests whose completion is not in the trace, though others are.
     pub incomplete: u64,

@@ -1,4 +1,4 @@
-//! Who made the requests, if the trace has names.
+//! Programs that issued the requests, if the trace has names.
 
 use crate::requests::Request;
 use serde::{Deserialize, Serialize};

@@ -51,9 +51,9 @@ pub enum Step {
     Completed {
         /// The request.
         request: Request,
-        /// When the device got it, ns; `None` if the trace does not say.
+        /// The time at which the device got it, ns; `None` if the trace does not say.
         issued_ns: Option<u64>,
-        /// When it was complete, ns.
+        /// The time at which it was complete, ns.
         time_ns: u64,
         /// Error number; 0 for success.
         error: u16,

@@ -1,4 +1,4 @@
-//! How long requests took: from arrival to completion, and its parts before and within the device.
+//! Time that requests took: from arrival to completion, and its parts before and within the device.
 
 use crate::requests::Request;
 use fathom_stats::latency::LatencyStats;

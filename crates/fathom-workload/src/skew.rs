@@ -100,7 +100,7 @@ fn curve(mut classes: Vec<(f64, f64)>) -> Curve {
     classes.into_iter().map(add).collect()
 }
 
-/// What a trace shows.
+/// The skew that a trace shows.
 struct Seen {
     curve: Curve,
     /// Accessed blocks.

@@ -49,10 +49,10 @@ pub struct Space {
     pub read_after_write: Vec<(f64, f64)>,
     /// Share of the writes to blocks that were written before.
     pub overwritten: f64,
-    /// How often each block was read.
+    /// Number of times that each block was read.
     #[serde(skip)]
     pub reads: Popularity,
-    /// How often each block was written.
+    /// Number of times that each block was written.
     #[serde(skip)]
     pub writes: Popularity,
 }

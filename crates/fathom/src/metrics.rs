@@ -286,7 +286,7 @@ pub(crate) fn export() -> ExitCode {
     }
 }
 
-/// Why no metrics are exported.
+/// The reason why no metrics are exported.
 #[derive(Debug, Error)]
 enum NotExported {
     #[error("{}", plain(.0))]

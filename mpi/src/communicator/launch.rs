@@ -1,7 +1,7 @@
 //! Detects a launcher of another MPI. Such a launcher starts the ranks, but each of them believes that it is
 //! the only one: every rank would run and report a separate job.
 
-/// Why MPI cannot be used.
+/// The reason why MPI cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// MPI can be initialized once per process.

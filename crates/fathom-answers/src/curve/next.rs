@@ -12,7 +12,7 @@ use fathom_stats::inference::median;
 const RESOLUTION: f64 = 0.03;
 /// Initial rates of a search, as shares of the rate without a limit.
 const FIRST: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-/// How often a search raises the rate while all rates so far were good, or lowers it while none was.
+/// Number of times that a search raises the rate while all rates so far were good, or lowers it while none was.
 const FURTHER: usize = 4;
 /// Factor of each of these steps.
 const UP: f64 = 1.25;

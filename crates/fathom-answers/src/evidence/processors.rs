@@ -1,4 +1,4 @@
-//! How long a job was runnable without a CPU, and what used the CPUs. Only results of fathom contain this.
+//! Time that a job was runnable without a CPU, and what used the CPUs. Only results of fathom contain this.
 
 use super::Evidence;
 use crate::figures;
@@ -14,7 +14,7 @@ const MOSTLY_STOLEN: f64 = 40.0;
 /// Share of CPU time, in percent, above which no CPU is considered idle.
 const FULL: f64 = 90.0;
 
-/// How long a job waited for a processor.
+/// Time that a job waited for a processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ProcessorWait {
     /// Share of the run time of each clone, percent.

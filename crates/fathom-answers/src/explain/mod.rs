@@ -25,7 +25,7 @@ use std::path::Path;
 
 /// A verdict on a job, for use in other views of a result.
 pub(crate) struct Judgement {
-    /// What limited it.
+    /// Its limit.
     pub(crate) headline: &'static str,
     /// Sentences with the relevant figures.
     pub(crate) reasons: Vec<String>,

@@ -23,7 +23,7 @@ pub(crate) struct Definition {
 pub(crate) struct Part {
     /// Empty if the test has only one part.
     pub(crate) name: String,
-    /// How often the capacity is written before the first round.
+    /// Number of times that the capacity is written before the first round.
     pub(crate) passes: u32,
     /// The points measured in each round, in order.
     pub(crate) points: Vec<Point>,
@@ -32,7 +32,7 @@ pub(crate) struct Part {
     pub(crate) ends: Ends,
 }
 
-/// When a part ends.
+/// The condition that ends a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ends {
     /// Ends when five rounds are steady.

@@ -16,11 +16,11 @@ use std::ops::Range;
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a PtsPlan,
     pub(crate) parts: Vec<PartFindings<'a>>,
-    /// Why it is not a valid result under the specification; empty if it is valid.
+    /// The reason why it is not a valid result under the specification; empty if it is valid.
     pub(crate) why_not: Vec<String>,
     /// Other remarks for the reader.
     pub(crate) remarks: Vec<String>,
-    /// When the last step ended, in seconds since the epoch.
+    /// The time at which the last step ended, in seconds since the epoch.
     pub(crate) ended: u64,
     pub(crate) is_finished: bool,
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Format version of results files.
 pub(crate) const FORM: u32 = 1;
-/// How long a point is measured in each round.
+/// Time that a point is measured in each round.
 const POINT: Duration = Duration::from_secs(60);
 /// Minimum duration of a point in a scaled test.
 const LEAST_POINT: Duration = Duration::from_millis(10);
@@ -157,7 +157,7 @@ impl PtsPlan {
         blocks.iter().copied().filter(|block| !usable.contains(block)).collect()
     }
 
-    /// How long a point is measured in each round.
+    /// Time that a point is measured in each round.
     pub(crate) fn point_time(&self) -> Duration {
         POINT.mul_f64(self.scale).max(LEAST_POINT)
     }

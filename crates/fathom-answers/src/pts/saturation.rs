@@ -6,7 +6,7 @@ use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::measures::Figure;
 
 const BLOCKS: [u64; 1] = [4 << 10];
-/// How often the capacity is written.
+/// Number of times that the capacity is written.
 const FILLS: u32 = 4;
 const MINUTES: usize = 6 * 60;
 

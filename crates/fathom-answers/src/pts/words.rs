@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(super) const USUAL_ROUNDS: usize = 25;
 const MOST_ROUNDS: u64 = 1000;
 
-/// What the command line asks for.
+/// The request made by the command line.
 #[derive(Debug, PartialEq)]
 pub(super) enum What {
     Run(Box<PtsWishes>),

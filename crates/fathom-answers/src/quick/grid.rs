@@ -43,7 +43,7 @@ pub(super) struct Setting {
     pub(super) direct: bool,
     /// Time of each test.
     pub(super) time: Duration,
-    /// How often all tests are run.
+    /// Number of times that all tests are run.
     pub(super) repeats: u32,
 }
 

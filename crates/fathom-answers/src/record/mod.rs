@@ -49,7 +49,7 @@ Exit: 0 recorded, 1 not or not to the end; with COMMAND, the command's own statu
     run,
 };
 
-/// What the command line asks for.
+/// The request made by the command line.
 struct Order {
     targets: Vec<PathBuf>,
     command: Vec<OsString>,

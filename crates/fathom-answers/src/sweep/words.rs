@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to run or print.
+/// The request: a sweep to run or a file to print.
 #[derive(Debug, PartialEq)]
 pub(super) enum Job {
     /// A job, or a results file.

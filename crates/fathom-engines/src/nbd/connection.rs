@@ -110,7 +110,7 @@ pub(super) trait Listener {
     fn explained(&mut self, cookie: u64, text: &str);
 }
 
-/// Why a connection failed.
+/// The reason why a connection failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// An error of the socket.
@@ -222,7 +222,7 @@ impl Connection {
         self.unsent
     }
 
-    /// What to poll for.
+    /// Events to poll for.
     pub(super) fn awaited(&self) -> Awaited {
         self.transport.awaited(!self.outgoing.is_empty())
     }

@@ -37,7 +37,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// Timeout of each attempt.
 const RETRY_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long servers may send replies after the end of the job.
+/// Maximum time that servers may send replies after the end of the job.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A connection, or what remains of one.

@@ -30,7 +30,7 @@ use wire::{Buffer, Greeting, Verb};
 
 /// A listening fio does not announce when it is ready to receive; its own sender waits this long.
 const READINESS: Duration = Duration::from_millis(500);
-/// How long to keep notifying the peer of the end.
+/// Time to keep notifying the peer of the end.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// Maximum number of completions taken per poll.
 const BATCH: usize = 64;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Retry interval while the peer's queue is full.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
-/// How long the peer of a bidirectional stream may continue after a goodbye, so that the last data arrives.
+/// Maximum time that the peer of a bidirectional stream may continue after a goodbye, so that the last data arrives.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Backlog of the listener.
 const BACKLOG: i32 = 10;

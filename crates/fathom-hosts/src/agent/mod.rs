@@ -23,9 +23,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a controller may be silent before and after a run.
+/// Maximum time that a controller may be silent before and after a run.
 const IDLE_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a controller may leave a result unread.
+/// Maximum time that a controller may leave a result unread.
 const RESULT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How an agent ended.

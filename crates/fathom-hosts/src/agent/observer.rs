@@ -11,13 +11,13 @@ use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// How long sending a snapshot may block the supervisor.
+/// Maximum time that sending a snapshot may block the supervisor.
 const SNAPSHOT_WAIT: Duration = Duration::from_millis(20);
 
 /// The controller, as an observer of the supervisor.
 pub(super) struct Remote<'a> {
     pub(super) channel: &'a mut Channel,
-    /// How long the controller may be silent.
+    /// Maximum time that the controller may be silent.
     silence: Duration,
     /// The last stage reported as ready, and the last stage that may begin, with its start time.
     said_ready: Option<u32>,

@@ -141,12 +141,12 @@ impl Member {
         self.connection.as_ref().and_then(Connection::own_address)
     }
 
-    /// How long it has owed an answer, ns.
+    /// Time since which a response is overdue, ns.
     pub(super) fn silent_ns(&self, now_ns: u64) -> u64 {
         self.waits_since_ns.map_or(0, |since| now_ns.saturating_sub(since))
     }
 
-    /// How long it may be silent: shorter for a host that has not answered yet.
+    /// Maximum time that the host may be silent: shorter for a host that has not answered yet.
     pub(super) fn may_be_silent(&self, timeout: Duration) -> Duration {
         let answers_within = self.connection.as_ref().and_then(Connection::answers_within);
         match answers_within {

@@ -39,7 +39,7 @@ const SNAPSHOT_PER_HOST_NS: u64 = 1_000_000;
 const SILENCE_NS: u64 = 10_000_000_000;
 /// A second signal within this time counts as a repetition of the first one.
 const SECOND_SIGNAL_NS: u64 = 250_000_000;
-/// How long hosts may take to deliver what they have after the second signal.
+/// Maximum time that hosts may take to deliver what they have after the second signal.
 const LAST_PATIENCE_NS: u64 = 3_000_000_000;
 /// Time between the start signal and the start, so that every host has received it; more is added per host.
 const LEAD_NS: u64 = 150_000_000;
@@ -66,11 +66,11 @@ pub struct Seat {
 /// Settings of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What the hosts are to run.
+    /// The jobs for the hosts.
     pub invocation: Invocation,
     /// What to do with the other hosts when one is lost.
     pub on_host_loss: OnHostLoss,
-    /// How long a host may be silent.
+    /// Maximum time that a host may be silent.
     pub timeout: Duration,
     /// Time between two ticks; `None`: no ticks.
     pub tick: Option<Duration>,
@@ -164,7 +164,7 @@ struct Controller<'a> {
     reports: Regularly,
     exports: Regularly,
     signal: Option<i32>,
-    /// When all hosts were told to stop without waiting.
+    /// The time at which all hosts were told to stop without waiting.
     stopped_ns: Option<u64>,
     ended_at_once_ns: Option<u64>,
     /// Set once the lines that precede the run have been printed.

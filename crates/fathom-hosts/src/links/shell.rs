@@ -21,12 +21,12 @@ use thiserror::Error;
 const SSH: &str = "ssh -T -o BatchMode=yes {host}";
 /// How much of a shell's standard error is kept.
 const MOST_WORDS: usize = 4096;
-/// How long a shell may take to end after its agent has ended.
+/// Maximum time that a shell may take to end after its agent has ended.
 const END_PATIENCE: Duration = Duration::from_millis(500);
-/// How long it may take if it first has to remove a program, or was told to end.
+/// Maximum time that it may take if it first has to remove a program, or was told to end.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why hosts cannot be reached through a shell.
+/// The reason why hosts cannot be reached through a shell.
 #[derive(Debug, Error)]
 pub enum ShellError {
     /// The command is empty or malformed.

@@ -152,7 +152,7 @@ pub struct FindingResult {
     pub entries: u32,
     /// The finding as a sentence.
     pub text: String,
-    /// What to do about it.
+    /// Recommended action.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub advice: String,
     /// The figures behind the finding, by name.

@@ -16,7 +16,7 @@ pub struct JobResult {
     /// Reporting group.
     #[serde(rename = "groupid", deserialize_with = "lenient::whole")]
     pub group_id: u64,
-    /// When it started, ms of its clock.
+    /// The time at which it started, ms of its clock.
     #[serde(
         rename = "job_start",
         deserialize_with = "lenient::some_whole",

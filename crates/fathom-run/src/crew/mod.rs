@@ -113,7 +113,7 @@ pub trait LogKeeper {
     fn log_losses(&self) -> LogLosses;
 }
 
-/// Why idleness is not measured.
+/// The reason why idleness is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdlenessError {
     /// A limit on processes or threads, with advice.
@@ -245,7 +245,7 @@ pub struct GroupFailure {
     pub message: String,
 }
 
-/// Why logs cannot be written.
+/// The reason why logs cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogError {
     /// The log writer's process could not be created.
@@ -287,7 +287,7 @@ pub struct LogLosses {
 pub struct LogLoss {
     /// The worker.
     pub worker: usize,
-    /// How often the worker waited for space in the ring.
+    /// Number of times that the worker waited for space in the ring.
     pub waits: u64,
     /// Total duration of these waits, ns.
     pub waited_ns: u64,

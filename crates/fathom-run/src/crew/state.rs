@@ -16,13 +16,13 @@ pub struct WorkerState {
     /// The error was a defect in fathom.
     #[serde(default)]
     pub is_broken: bool,
-    /// When the job's clock started (before the ramp); 0 before.
+    /// The time at which the job's clock started (before the ramp); 0 before.
     pub begin_ns: u64,
-    /// When recording started (after delay and ramp); 0 before.
+    /// The time at which recording started (after delay and ramp); 0 before.
     pub start_ns: u64,
-    /// When the last I/O of the run completed; 0 before.
+    /// The time at which the last I/O of the run completed; 0 before.
     pub end_ns: u64,
-    /// When it stops issuing; 0 for no limit.
+    /// The time at which it stops issuing; 0 for no limit.
     pub deadline_ns: u64,
     /// Total bytes that the job wants to move; 0 if unknown.
     pub goal_bytes: u64,

@@ -15,7 +15,7 @@ struct Watched {
     directory: String,
     daemon: Option<Daemon>,
     start: MountReport,
-    /// When the first job on it began in the current stage; `None` if none has.
+    /// The time at which the first job on it began in the current stage; `None` if none has.
     stage_start: Option<MountReport>,
 }
 

@@ -1,4 +1,4 @@
-//! Why a run cannot be planned.
+//! The reason why a run cannot be planned.
 
 use fathom_errors::plain;
 use std::io;

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Interval of the readings.
 const EVERY_NS: u64 = 1_000_000_000;
 
-/// When the next reading is due.
+/// The time at which the next reading is due.
 pub(super) struct FactTimer {
     due_ns: u64,
 }

@@ -96,7 +96,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// When the jobs began and ended; `None` before the first one.
+    /// The start and end of the jobs; `None` before the first one.
     fn span(&self, figures: &[Figures]) -> Option<RunSpan> {
         let did_run = |&index: &usize| {
             figures[index].state.begin_ns > 0 && self.plan.workers[index].background.is_none()
@@ -256,7 +256,7 @@ impl Supervisor<'_> {
         entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    /// How often a clone has restarted its figures; `None` while its figures do not count.
+    /// Number of times that a clone has restarted its figures; `None` while its figures do not count.
     fn epoch_that_counts(&self, index: usize, figures: &Figures) -> Option<u64> {
         let counts = figures.state.start_ns != 0 || self.tracked[index].standing == Standing::Over;
         counts.then_some(figures.state.epoch)
@@ -318,7 +318,7 @@ impl Supervisor<'_> {
         report
     }
 
-    /// When a clone ran, by a wall clock that is this many ns ahead of the monotonic one.
+    /// The start and end of a clone, by a wall clock that is this many ns ahead of the monotonic one.
     fn wall_span(&self, index: usize, figures: &Figures, wall_minus_monotonic: i64) -> Option<WallSpan> {
         let begin_ns = Some(figures.state.begin_ns).filter(|&begin| begin > 0)?;
         let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic);

@@ -10,7 +10,7 @@ use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
 use std::time::Duration;
 
-/// How long the layout process may take to truncate its file (unless `--patience` is given), and then to exit
+/// Maximum time that the layout process may take to truncate its file (unless `--patience` is given), and then to exit
 /// after being killed.
 const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
 const LAYOUT_END: Duration = Duration::from_millis(300);

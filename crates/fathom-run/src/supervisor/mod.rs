@@ -101,7 +101,7 @@ pub enum Request {
     Trigger,
 }
 
-/// When the workers of a batch start.
+/// The time at which the workers of a batch start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Now.
@@ -177,7 +177,7 @@ pub struct Outcome {
     pub lost_logs: bool,
 }
 
-/// Why a run could not start.
+/// The reason why a run could not start.
 #[derive(Debug)]
 pub enum StartError {
     /// The system refused memory, a process, or a descriptor.

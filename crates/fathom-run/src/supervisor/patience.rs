@@ -1,9 +1,9 @@
-//! How long the supervisor waits for an overdue worker.
+//! Time that the supervisor waits for an overdue worker.
 
 use super::Supervisor;
 use crate::crew::{Stage, WorkerState};
 
-/// How long I/O may make no progress after the end of its job.
+/// Maximum time that I/O may make no progress after the end of its job.
 const PATIENCE_NS: u64 = 30_000_000_000;
 /// The limit after the user has asked to stop.
 const PATIENCE_AFTER_SIGNAL_NS: u64 = 10_000_000_000;
@@ -18,7 +18,7 @@ const SLOWEST_RATE: u64 = 1 << 20;
 const LONGEST_FOR_QUEUE_NS: u64 = 3_600_000_000_000;
 
 impl Supervisor<'_> {
-    /// When a worker became overdue, monotonic ns: its run time was over, or it was told to stop.
+    /// The time at which a worker became overdue, monotonic ns: its run time was over, or it was told to stop.
     pub(super) fn overdue_since(&mut self, index: usize, state: &WorkerState, now: u64) -> Option<u64> {
         let deadline = state.deadline_ns;
         let by_time = (deadline != 0 && now > deadline && state.stage >= Stage::Ready).then_some(deadline);
@@ -29,7 +29,7 @@ impl Supervisor<'_> {
         [by_time, tracked.told_to_stop_ns].into_iter().flatten().min()
     }
 
-    /// How long a worker may wait without progress.
+    /// Maximum time that a worker may wait without progress.
     pub(super) fn patience_ns(&self, index: usize, state: &WorkerState) -> u64 {
         let usual = if self.signal.is_some() { PATIENCE_AFTER_SIGNAL_NS } else { PATIENCE_NS };
         let own =

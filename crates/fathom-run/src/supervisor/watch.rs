@@ -20,7 +20,7 @@ const CLOSELY_AFTER_NS: u64 = 100_000_000;
 const NAMED: usize = 8;
 /// Maximum number of jobs that are listed while they are waited for.
 const NAMED_JOBS: usize = 4;
-/// How long an overdue worker is waited for silently; the shorter limit applies once the user has asked to end.
+/// Time that an overdue worker is waited for silently; the shorter limit applies once the user has asked to end.
 const SILENCE_NS: u64 = 2_000_000_000;
 const SILENCE_AFTER_SIGNAL_NS: u64 = 500_000_000;
 /// Pauses between these reports.

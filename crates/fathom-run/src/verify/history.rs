@@ -11,7 +11,7 @@ pub struct Record {
     pub seed: u64,
     /// Number of earlier writes.
     pub number: u64,
-    /// When it was issued, ns.
+    /// The time at which it was issued, ns.
     pub time_ns: u64,
     /// First byte of the part in its file.
     pub offset: u64,

@@ -76,7 +76,7 @@ impl Drop for Arena {
     }
 }
 
-/// Why the memory cannot be allocated, with advice.
+/// The reason why the memory cannot be allocated, with advice.
 struct Refusal {
     errno: Errno,
     cause: Cause,

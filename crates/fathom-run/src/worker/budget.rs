@@ -38,7 +38,7 @@ pub(super) struct Budget {
     largest: u64,
 }
 
-/// What follows a pass.
+/// The continuation after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPass {
     /// The next of the `loops`, with the same order of offsets.

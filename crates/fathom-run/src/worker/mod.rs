@@ -293,7 +293,7 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     next_event: u64,
     /// The thread's resource use when the run began.
     usage_before: Usage,
-    /// When its resource use is next published for reports during the run, monotonic ns.
+    /// The time at which its resource use is next published for reports during the run, monotonic ns.
     usage_due_ns: u64,
     /// The ramp, while it lasts.
     ramp: Option<Ramp<'a>>,

@@ -1,4 +1,4 @@
-//! What a worker may do next.
+//! The next steps of a worker.
 
 use crate::targets::Target;
 use crate::unit::Operation;

@@ -43,7 +43,7 @@ use tokio::time::{sleep, timeout};
 
 /// Maximum number of connections; a browser opens six.
 const MOST_CONNECTIONS: usize = 128;
-/// How long a client may take to send its headers.
+/// Maximum time that a client may take to send its headers.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 /// Maximum size of the headers in bytes.
 const MOST_HEADERS: usize = 32 << 10;

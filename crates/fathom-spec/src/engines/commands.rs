@@ -165,7 +165,7 @@ impl OptionValue for WriteModes {
     }
 }
 
-/// Why the shares of commands are invalid, in fio's words.
+/// The reason why the shares of commands are invalid, in fio's words.
 #[derive(Debug, Error)]
 enum SharesError {
     #[error("fio: invalid write_mode value: {0}")]

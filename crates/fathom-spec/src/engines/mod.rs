@@ -52,11 +52,11 @@ pub use review::{Review, Rule};
 pub struct EngineDef {
     /// Name, as in `ioengine=`.
     pub name: &'static str,
-    /// What it does.
+    /// Its description.
     pub summary: &'static str,
     /// Whether it works in this version.
     pub built: bool,
-    /// Why it is not built; empty if it is.
+    /// The reason why it is not built; empty if it is.
     pub obstacle: &'static str,
     /// A build leaves it out unless the Cargo feature of that name is enabled.
     pub optional: bool,
@@ -402,7 +402,7 @@ fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Resu
 pub const EXTERNAL: EngineDef =
     EngineDef::new("external", "an engine of your own, external:PATH of a shared object").built();
 
-/// Why these engines are not built.
+/// The reason why these engines are not built.
 const NO_IME: &str =
     "it needs DDN's Infinite Memory Engine and its client library, which are sold with the hardware";
 

@@ -81,7 +81,7 @@ impl ProgramOption {
         apply: |_, _| Ok(()),
     };
 
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub fn help(&self, formats: &[&'static FormatDeclaration]) -> String {
         self.help.replace("{formats}", &formats::help(formats))
     }

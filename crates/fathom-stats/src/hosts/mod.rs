@@ -48,15 +48,15 @@ pub struct HostRunReport {
     pub host_name: String,
     /// Transport to it: `ssh`, `tls`, `mpi`, ...
     pub transport: String,
-    /// How it ended.
+    /// Its outcome.
     pub end: HostEnd,
     /// Its clock compared with the controller's.
     pub clock: ClockReport,
-    /// When its jobs started, ns after the agreed instant; negative before it. `None` when none did.
+    /// The time at which its jobs started, ns after the agreed instant; negative before it. `None` when none did.
     pub start_skew_ns: Option<i64>,
-    /// When its first job ended, ms after the agreed instant.
+    /// The time at which its first job ended, ms after the agreed instant.
     pub first_done_ms: Option<u64>,
-    /// When its last job ended.
+    /// The time at which its last job ended.
     pub last_done_ms: Option<u64>,
     /// Its result, or its last snapshot if it was lost. Its `hosts` is always empty.
     pub report: Option<Box<RunReport>>,
@@ -80,7 +80,7 @@ pub enum HostEnd {
     Lost {
         /// The reason.
         reason: String,
-        /// When the last snapshot was taken, ms after the agreed instant; `None` if there is none.
+        /// The time at which the last snapshot was taken, ms after the agreed instant; `None` if there is none.
         snapshot_ms: Option<u64>,
     },
 }

@@ -34,7 +34,7 @@ pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
 pub struct OverlapWindow {
     /// Start of the last host, ns after the agreed instant; `None` if none started.
     begin_ns: Option<i64>,
-    /// When the first host finished a job.
+    /// The time at which the first host finished a job.
     end_ms: Option<u64>,
     /// True if a host that ran has no timeline.
     lacks_timeline: bool,
@@ -82,7 +82,7 @@ impl OverlapWindow {
     }
 }
 
-/// When the host no longer ran all its jobs.
+/// The time at which the host no longer ran all its jobs.
 fn end_ms(host: &HostRunReport) -> Option<u64> {
     match &host.end {
         HostEnd::Lost { snapshot_ms, .. } => host.first_done_ms.or(*snapshot_ms),

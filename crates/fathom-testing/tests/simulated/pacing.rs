@@ -1,4 +1,4 @@
-//! When I/Os start.
+//! Start times of I/Os.
 
 use fathom_testing::behaviour::{Behaviour, Service};
 use fathom_testing::run::{Simulated, run};

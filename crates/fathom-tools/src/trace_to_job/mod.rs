@@ -210,7 +210,7 @@ fn print_job_file(
     }
 }
 
-/// What a trace holds.
+/// Contents of a trace.
 struct Found {
     /// Number of records or lines.
     events: u64,

@@ -4,7 +4,7 @@ use super::record::{Issued, Record, Records, Start, SyncKind, looks_like_ledger}
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// Why a ledger cannot be used.
+/// The reason why a ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccountError {
     /// The beginning of the ledger is missing.
@@ -78,7 +78,7 @@ pub struct Sync {
     pub file: u32,
     /// Start time, ns.
     pub begun_ns: u64,
-    /// How it ended, if known.
+    /// Its outcome, if known.
     pub end: Option<End>,
 }
 

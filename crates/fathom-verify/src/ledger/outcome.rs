@@ -14,7 +14,7 @@ pub struct FileToCheck {
     pub members: Vec<(usize, u32)>,
 }
 
-/// Why a file returned no data.
+/// The reason why a file returned no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
     /// It is unusable, so nothing can be checked.
@@ -33,7 +33,7 @@ pub struct Unusable(pub String);
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Ledgers for one file are from different boots of the machine, so the order of their writes is unknown.
@@ -100,9 +100,9 @@ pub struct PromisedWrite {
     pub number: u64,
     /// Its seed.
     pub seed: u64,
-    /// When it was issued, ns.
+    /// The time at which it was issued, ns.
     pub issued_ns: u64,
-    /// When it was acknowledged, ns.
+    /// The time at which it was acknowledged, ns.
     pub acknowledged_ns: u64,
     /// Start of the promise, ns.
     pub since_ns: u64,
@@ -118,6 +118,6 @@ pub struct FoundWrite {
     pub ledger: usize,
     /// Its number in the job.
     pub number: u64,
-    /// When it was issued, ns.
+    /// The time at which it was issued, ns.
     pub issued_ns: u64,
 }

@@ -4,7 +4,7 @@ use super::account::{Account, Sync};
 use super::record::SyncKind;
 use serde::Serialize;
 
-/// What happened to the storage.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum After {
@@ -30,7 +30,7 @@ pub enum PromisedBy {
         id: u64,
         /// Its kind.
         kind: SyncKind,
-        /// When it began, ns.
+        /// The time at which it began, ns.
         begun_ns: u64,
         /// End time, ns.
         ended_ns: u64,
@@ -57,7 +57,7 @@ pub struct Claim {
     pub start: u64,
     /// End.
     pub end: u64,
-    /// When it was issued, ns.
+    /// The time at which it was issued, ns.
     pub issued_ns: u64,
     /// When it ended, successfully or not, ns; `None` if unknown.
     pub ended_ns: Option<u64>,

@@ -183,7 +183,7 @@ impl Record {
         }
     }
 
-    /// When it happened: monotonic clock, ns.
+    /// The time at which it happened: monotonic clock, ns.
     pub fn time_ns(&self) -> u64 {
         match self {
             Record::Start(start) => start.time_ns,

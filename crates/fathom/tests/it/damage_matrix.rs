@@ -26,7 +26,7 @@ const DAMAGES: [Damage; 8] = [
     Damage::FailWrites,
 ];
 
-/// When the data is verified.
+/// The time at which the data is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     /// In the run that writes it.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes per write when filling a file that serves as a device.
 const PIECE: usize = 4 << 20;
-/// How long to wait for a device or mount that is busy.
+/// Time to wait for a device or mount that is busy.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -39,7 +39,7 @@ pub(in crate::sweep) enum Made<T> {
     Ready(T),
     /// A signal ended it.
     Stopped(i32),
-    /// Why it failed; other kinds may still succeed.
+    /// The reason why it failed; other kinds may still succeed.
     Failed(String),
 }
 

@@ -22,11 +22,11 @@ pub(super) struct DiskWatch {
 struct Disk {
     directory: PathBuf,
     name: String,
-    /// When the device was first seen.
+    /// The time at which the device was first seen.
     start: Moment,
-    /// When the first job on it began in the current stage; `None` if none has.
+    /// The time at which the first job on it began in the current stage; `None` if none has.
     stage_start: Option<Moment>,
-    /// When a live view last asked.
+    /// The time at which a live view last asked.
     last_look: Moment,
     members: Vec<Disk>,
     /// For a loop device: the disk that holds its file, and its counters at the start.

@@ -123,7 +123,7 @@ fn line(directory: &Path, file: &str) -> String {
     fs::read_to_string(directory.join(file)).unwrap_or_default().trim().to_owned()
 }
 
-/// How often processors were thermally throttled since boot; `None` if the kernel does not report it. Cores
+/// Number of times that processors were thermally throttled since boot; `None` if the kernel does not report it. Cores
 /// count separately, a package counts once.
 fn slowed_by_heat(processors: &Path) -> Option<u64> {
     let entries = fs::read_dir(processors).ok()?;

@@ -61,7 +61,7 @@ pub struct LocalCrew<'a> {
     mounts: MountWatch,
     /// Facts about the machine, once they are recorded.
     facts: Option<FactWatch>,
-    /// When workers were stopped.
+    /// The time at which workers were stopped.
     stops: StopWatch,
     /// The created control groups.
     groups: MadeGroups,

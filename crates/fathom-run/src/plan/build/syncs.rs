@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::plan::model::syncs::{FinalSync, SyncPlan};
 
-/// When a clone's data must be on the device.
+/// Rules for syncing a clone's data to the device.
 pub(super) fn sync_plan(subject: &Subject<'_>) -> SyncPlan {
     let options = &subject.job.io_type;
     let writes = subject.directions()[1];

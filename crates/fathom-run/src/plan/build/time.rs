@@ -3,7 +3,7 @@
 use crate::plan::model::time::{RampPlan, TimePlan};
 use fathom_spec::JobSpec;
 
-/// When a job begins and ends.
+/// Start and end times of a job.
 pub(super) fn time_plan(job: &JobSpec) -> TimePlan {
     let options = &job.time;
     TimePlan {

@@ -9,6 +9,6 @@ pub struct FlowPlan {
     pub id: u32,
     /// Its weight, relative to the other members.
     pub weight: u64,
-    /// How long it waits while it is ahead of the others, microseconds.
+    /// Time that it waits while it is ahead of the others, microseconds.
     pub pause_us: u64,
 }

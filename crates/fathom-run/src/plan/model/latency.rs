@@ -36,7 +36,7 @@ pub struct LatencyTarget {
     pub target_ns: u64,
     /// Share of I/Os that must meet it, percent.
     pub percentile: f64,
-    /// How long each depth is measured, ns.
+    /// Time that each depth is measured, ns.
     pub window_ns: u64,
     /// Repeat the search after the depth is found.
     pub keeps_running: bool,

@@ -137,7 +137,7 @@ pub struct WorkerPlan {
     pub queue: QueuePlan,
     /// Ranges per trim.
     pub ranges: u32,
-    /// When its data must be on the device.
+    /// Rules for syncing its data to the device.
     pub syncs: SyncPlan,
     /// How its end affects other jobs.
     pub exit: ExitPlan,

@@ -21,7 +21,7 @@ pub struct ReplayPlan {
     pub scan: Scan,
     /// Problems that do not prevent a replay.
     pub warnings: Vec<String>,
-    /// Why it cannot be replayed.
+    /// The reason why it cannot be replayed.
     pub failure: Option<Failure>,
 }
 
@@ -70,7 +70,7 @@ pub enum LogSource {
     Copy(usize),
 }
 
-/// Why a log cannot be replayed; becomes the job's error.
+/// The reason why a log cannot be replayed; becomes the job's error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The error.

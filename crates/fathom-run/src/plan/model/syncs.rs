@@ -1,4 +1,4 @@
-//! When written data must be on the device.
+//! Rules for syncing written data to the device.
 
 use serde::{Deserialize, Serialize};
 

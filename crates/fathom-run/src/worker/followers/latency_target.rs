@@ -198,7 +198,7 @@ impl LatencySearch {
         Some(self.bounds.judge(is_good, self.wanted.keeps_running))
     }
 
-    /// When the search must be continued, monotonic ns.
+    /// The time at which the search must be continued, monotonic ns.
     fn next_look_ns(&self, now_ns: u64) -> u64 {
         match self.phase {
             Phase::Settling | Phase::Found => now_ns,

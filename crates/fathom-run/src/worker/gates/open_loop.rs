@@ -37,7 +37,7 @@ pub(in crate::worker) struct OpenLoop<'a> {
     is_mix: bool,
     /// An I/O that is drawn but not due yet.
     drawn: Option<Direction>,
-    /// When the next I/O was due.
+    /// The time at which the next I/O was due.
     due: Option<u64>,
     /// Tick of the last draw.
     now: u64,
@@ -64,7 +64,7 @@ pub(in crate::worker) struct OpenLoop<'a> {
 #[derive(Clone, Copy)]
 struct Slot {
     due: u64,
-    /// When it could have been started.
+    /// The time at which it could have been started.
     ready: u64,
 }
 

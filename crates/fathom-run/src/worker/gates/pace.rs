@@ -31,7 +31,7 @@ pub(in crate::worker) struct Pace {
     rates: PerDirection<Option<Rate>>,
     /// Mixed reads and writes: one may overtake the other.
     is_mix: bool,
-    /// When the next I/O is due depends only on how many were issued before.
+    /// The due time of the next I/O depends only on the number issued before.
     is_foreseen: bool,
     /// An I/O that is drawn but delayed.
     drawn: Option<Direction>,
@@ -384,7 +384,7 @@ impl Worker<'_> {
         self.clock.ticks()
     }
 
-    /// How long to sleep before a tick or the next event; `None` if the remaining time is too short for a
+    /// Time to sleep before a tick or the next event; `None` if the remaining time is too short for a
     /// sleep.
     pub(in crate::worker) fn span_to_sleep(&self, until: u64) -> Option<Duration> {
         let left = until.min(self.next_event).saturating_sub(self.clock.ticks());

@@ -45,7 +45,7 @@ const MOST_RESERVED: u64 = 1 << 22;
 /// Shorter lists are not sorted just for compaction.
 const FEWEST_CONDENSED: usize = 1 << 20;
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Clone, Copy, Debug, Default)]
 enum Load {
     /// Nothing that concerns verification.
