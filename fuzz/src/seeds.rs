@@ -1,4 +1,4 @@
-//! Writes the initial inputs of each target, derived from test data, into the given directory: `seeds DIRECTORY`.
+//! Writes the first inputs of each target, from what the tests use, into the directory named: `seeds DIRECTORY`.
 
 use fathom_hosts::frames::{FrameKind, Outgoing};
 use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
@@ -61,7 +61,7 @@ fn main() -> std::io::Result<()> {
 
 /// A greeting, a clock, a report.
 fn frames_of_a_host() -> std::io::Result<Vec<u8>> {
-    // The first byte determines how the frames are split.
+    // The first byte says how the frames are cut into pieces.
     let mut frames = Outgoing::default();
     let mut job = JobReport { name: "a".to_owned(), clones: 1, ..JobReport::default() };
     job.sync.record(1000);
@@ -113,7 +113,7 @@ fn trace() -> Vec<u8> {
         };
         event.encode(at as u32, &[], &mut bytes);
     }
-    // Records added by `fathom record`.
+    // What `fathom record` adds.
     let end = Note::End(End::default());
     Event::of_code(code::MESSAGE).encode(0, &end.to_payload(), &mut bytes);
     bytes
