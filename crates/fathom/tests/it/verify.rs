@@ -149,7 +149,7 @@ fn what_happened_is_told() {
         ("misdirected", "for offset 20480 is here", &|data| data.copy_within(block(5), block(2).start)),
         ("torn", "4 of 8 sectors", &|data| data[block(3).start + 2048..block(3).end].fill(0)),
         ("bit_flips", "byte 100 bit 3", &|data| data[block(3).start + 100] ^= 8),
-        ("damaged", "zeroed between byte 0 and byte 47", &|data| data[block(3)][..48].fill(0)),
+        ("damaged", "zeroed bytes: 20, between byte 0 and byte 47", &|data| data[block(3)][..48].fill(0)),
         ("damaged", "overwritten bytes: 20", &|data| {
             data[block(3)][200..220].iter_mut().for_each(|byte| *byte = !*byte)
         }),
