@@ -51,7 +51,7 @@ pub struct Command {
     pub arguments: &'static str,
     /// The question it answers, on one line.
     pub summary: &'static str,
-    /// What `fathom NAME --help` prints.
+    /// Output of `fathom NAME --help`.
     pub help: &'static str,
     /// Entry point.
     pub run: CommandMain,

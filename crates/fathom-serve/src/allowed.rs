@@ -31,7 +31,7 @@ enum RefusedPath {
 /// Maximum number of files of a run.
 const MOST_FILES: u64 = 100_000;
 
-/// What jobs may do.
+/// Permissions of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Allowed {
     /// Allowed files, and directories whose files are allowed.

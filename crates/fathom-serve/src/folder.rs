@@ -84,7 +84,7 @@ pub(crate) struct Accepted {
     pub(crate) remakes: Vec<Made>,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct End {
     pub(crate) exit: u8,

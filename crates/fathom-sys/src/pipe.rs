@@ -42,7 +42,7 @@ pub fn splice_to_file(pipe: RawFd, file: RawFd, offset: u64, length: usize) -> R
     moved(unsafe { libc::splice(pipe, std::ptr::null_mut(), file, &mut offset, length, 0) })
 }
 
-/// Puts memory into a pipe, or takes what is in it into memory, by which end of it this is (`vmsplice`).
+/// Moves memory into a pipe, or data of a pipe into memory, depending on the end of the pipe (`vmsplice`).
 ///
 /// # Safety
 /// `length` bytes from `bytes` on can be read, and stay as they are until they have left the pipe; for the reading end, they can be

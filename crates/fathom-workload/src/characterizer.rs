@@ -1,4 +1,4 @@
-//! From events to a profile.
+//! Computes the profile of a load from the events of a trace.
 
 use crate::arrivals::ArrivalFollower;
 use crate::depth::DepthFollower;

@@ -48,7 +48,7 @@ impl<B: Bin> Timeline<B> {
 
     /// Splits a span among its bins: `change` gets each bin, and the nanoseconds of the span within it.
     pub fn share(&mut self, from_ns: u64, to_ns: u64, mut change: impl FnMut(&mut B, u64)) {
-        // The first time that is named is the start.
+        // The first time passed is the start.
         self.index(from_ns);
         let last = self.index(to_ns);
         let first = self.index(from_ns).min(last);

@@ -12,14 +12,14 @@ use std::ffi::{CStr, c_char};
 /// # Safety
 /// `handle` came from `fathom_ring_new` and is not freed while the call lasts.
 unsafe fn ring<'a>(handle: i64) -> &'a Ring {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     unsafe { &*(handle as *const Ring) }
 }
 
 /// # Safety
 /// `handle` came from `fathom_targets_new`, was not taken over or freed, and no other thread uses it.
 unsafe fn targets<'a>(handle: i64) -> &'a mut Targets {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     unsafe { &mut *(handle as *mut Targets) }
 }
 
@@ -37,7 +37,7 @@ pub extern "C" fn fathom_targets_new() -> i64 {
 pub unsafe extern "C" fn fathom_targets_open(handle: i64, path: i64, flags: i32) -> i32 {
     // SAFETY: the caller answers for the path.
     let path = unsafe { CStr::from_ptr(path as *const c_char) };
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     number(unsafe { targets(handle) }.open(path, flags))
 }
 
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn fathom_targets_add_buffer(handle: i64, address: i64, le
 /// `handle` is a live set of targets, and nothing uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_targets_free(handle: i64) {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     drop(unsafe { Box::from_raw(handle as *mut Targets) });
 }
 
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn fathom_targets_free(handle: i64) {
 /// `handle` is a live set of targets, and nothing uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_new(handle: i64, depth: i32, engine: i32) -> i64 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     let targets = unsafe { Box::from_raw(handle as *mut Targets) };
     let wish = match engine {
         0 => EngineWish::Automatic,
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn fathom_ring_new(handle: i64, depth: i32, engine: i32) -
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_trait(handle: i64, which: i32) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     let ring = unsafe { ring(handle) };
     match which {
         0 => i32::from(ring.is_uring()),
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn fathom_ring_trait(handle: i64, which: i32) -> i32 {
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_alignment(handle: i64, file: i32) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     let alignment = unsafe { ring(handle) }.targets().alignment(file as usize);
     alignment.map_or(-libc::EINVAL, |alignment| alignment as i32)
 }
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn fathom_ring_alignment(handle: i64, file: i32) -> i32 {
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_size(handle: i64, file: i32) -> i64 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     unsafe { ring(handle) }.targets().size(file as usize).unwrap_or_else(|error| i64::from(-error))
 }
 
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn fathom_ring_size(handle: i64, file: i32) -> i64 {
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_sync(handle: i64, file: i32) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     number(unsafe { ring(handle) }.targets().sync(file as usize).map(|()| 0))
 }
 
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn fathom_ring_sync(handle: i64, file: i32) -> i32 {
 pub unsafe extern "C" fn fathom_ring_submit(handle: i64, descriptors: i64, count: i32) -> i32 {
     // SAFETY: the caller answers for the descriptors.
     let table = unsafe { Table::new(descriptors as usize, count.max(0) as u32) };
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     number(unsafe { ring(handle) }.submit(table, true))
 }
 
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn fathom_ring_submit(handle: i64, descriptors: i64, count
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_await(handle: i64, slot: i32) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     number(unsafe { ring(handle) }.wait(slot as usize).map(|failed| failed as usize))
 }
 
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn fathom_ring_await(handle: i64, slot: i32) -> i32 {
 pub unsafe extern "C" fn fathom_ring_run(handle: i64, descriptors: i64, count: i32) -> i32 {
     // SAFETY: the caller answers for the descriptors.
     let table = unsafe { Table::new(descriptors as usize, count.max(0) as u32) };
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     let ring = unsafe { ring(handle) };
     number(ring.submit(table, false).and_then(|slot| ring.wait(slot)).map(|failed| failed as usize))
 }
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn fathom_ring_run(handle: i64, descriptors: i64, count: i
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_close(handle: i64) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     unsafe { ring(handle) }.close() as i32
 }
 
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn fathom_ring_close(handle: i64) -> i32 {
 /// `handle` is a live ring, no call on it is running, and none follows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_free(handle: i64) {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     drop(unsafe { Box::from_raw(handle as *mut Ring) });
 }
 
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn fathom_ring_single(
     length: i32,
     offset: i64,
 ) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     unsafe { ring(handle) }.single(Place { operation, file, offset }, address as usize, length)
 }
 
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn fathom_ring_single(
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_truncate(handle: i64, file: i32, size: i64) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     number(unsafe { ring(handle) }.targets().truncate(file as usize, size).map(|()| 0))
 }
 
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn fathom_ring_truncate(handle: i64, file: i32, size: i64)
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_allocate(handle: i64, file: i32, offset: i64, length: i64) -> i32 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     number(unsafe { ring(handle) }.targets().allocate(file as usize, offset, length).map(|()| 0))
 }
 
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn fathom_ring_allocate(handle: i64, file: i32, offset: i6
 /// `handle` is a live ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_singles_new(handle: i64, depth: i32) -> i64 {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     match Singles::new(unsafe { ring(handle) }.targets(), depth.max(1) as u32) {
         Ok(singles) => Box::into_raw(Box::new(singles)) as i64,
         Err(error) => i64::from(-error),
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn fathom_singles_turn(
 /// `singles` came from `fathom_singles_new` and is not freed while the call lasts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_singles_wake(singles: i64) {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     unsafe { &*(singles as *const Singles) }.wake();
 }
 
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn fathom_singles_wake(singles: i64) {
 /// `singles` came from `fathom_singles_new` in this thread, nothing is in flight, no call on it is running, and none follows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_singles_free(singles: i64) {
-    // SAFETY: the caller answers for the handle.
+    // SAFETY: the caller guarantees a valid handle.
     drop(unsafe { Box::from_raw(singles as *mut Singles) });
 }
 

@@ -14,7 +14,7 @@ const ONE_SIZE: f64 = 0.6;
 /// Shares of the sequential requests from which a direction is sequential, and below which it is random.
 const SEQUENTIAL: f64 = 0.8;
 const RANDOM: f64 = 0.2;
-/// Variance by mean of the arrivals at a scale from which they are bursty.
+/// Arrivals count as bursty from this ratio of variance to mean at a scale.
 const BURSTY: f64 = 10.0;
 
 /// The whole sentence.

@@ -45,7 +45,7 @@ impl Told {
         Told { raw, message, _texts: texts, _values: values, _targets: Vec::new() }
     }
 
-    /// The same, plus everything that a worker has.
+    /// The setup for opening an engine: also the data that only a worker has.
     pub(super) fn of_worker(setup: &Setup<'_>, options: &'static [OptionDef]) -> Told {
         let mut told = Told::of_job(setup.job, options);
         for file in setup.files {

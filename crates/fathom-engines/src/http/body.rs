@@ -88,7 +88,7 @@ impl Drop for Lent {
 
 /// A body that is being sent.
 pub(super) enum Content {
-    /// What is left to send.
+    /// The unsent rest.
     Whole(Option<Bytes>),
     /// The remaining bytes, in pieces.
     Streamed(u64, Receiver<Bytes>),

@@ -153,7 +153,7 @@ fn jobs_touch_nothing_that_was_not_allowed() {
     }
     let quick = served.post("/api/runs", &json!({ "kind": "quick", "directory": out, "size": "16m" }));
     assert_eq!(quick.status, 422, "{quick:?}");
-    // Values are values, whatever they look like.
+    // Values that look like options or commands are treated as plain values.
     for directory in ["--size=1g", "-h"] {
         assert_eq!(served.post("/api/runs", &json!({ "kind": "quick", "directory": directory })).status, 422);
     }
