@@ -16,7 +16,11 @@ use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
     let target = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("corpus"), PathBuf::from);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    write(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &target)
+}
+
+/// Writes the inputs of each target into a directory of its name. `root` is that of the project.
+pub fn write(root: &Path, target: &Path) -> std::io::Result<()> {
     for directory in ["crates/fathom/tests/jobs", "docs", "crates/fathom-spec/tests/fixtures"] {
         copy(&root.join(directory), &["fio", "txt"], &target.join("job_language"))?;
     }
@@ -48,7 +52,16 @@ fn main() -> std::io::Result<()> {
         let generator = vec![1, 2, 3, 4, 5];
         let (name, in_flight) = ("job".to_owned(), vec![7, 9]);
         let run = RunTime { begin_ns: 1, end_ns: 2 };
-        let state = SavedState { depth: 4, writes: 20, index: 0, is_64_bit, generator, name, in_flight, run };
+        let state = SavedState {
+            depth: 4,
+            writes: 20,
+            index: 0,
+            is_64_bit,
+            generator,
+            name,
+            in_flight,
+            run: Some(run),
+        };
         put("verify_state", &state.encode())?;
     }
     put("ledger", &a_ledger())?;

@@ -264,9 +264,10 @@ mod tests {
             [event(queue, 1, 8, 8), event(queue, 2, 16, 8), event(issue, 3, 8, 16), event(end, 9, 8, 16)];
         assert_eq!(completed(&merged), [(8, 9, Some(3)), (16, 9, Some(3))]);
         for order in [[(0, 8), (8, 8)], [(8, 8), (0, 8)]] {
-            let parts = order.map(|(sector, sectors)| event(end, 9 + sector, sector, sectors));
-            let split = [event(queue, 1, 0, 16), parts[0], parts[1]];
-            assert_eq!(completed(&split).len(), 1, "{order:?}");
+            let [first, last] = [(5, order[0]), (7, order[1])]
+                .map(|(time, (sector, sectors))| event(end, time, sector, sectors));
+            let split = [event(queue, 1, 0, 16), first, last];
+            assert_eq!(completed(&split), [(0, 7, None)], "with its last part: {order:?}");
         }
         let twice = [event(queue, 1, 0, 8), event(queue, 2, 0, 8), event(end, 5, 0, 8), event(end, 7, 0, 8)];
         assert_eq!(completed(&twice), [(0, 5, None), (0, 7, None)], "the oldest first");
