@@ -92,7 +92,7 @@ static int reap(void *place, uint32_t min, uint32_t max, int64_t timeout, struct
 static const char *explain(void *place, uint32_t slot)
 {
     (void)place, (void)slot;
-    return "late.so had it from the kernel";
+    return "the kernel returned it to late.so";
 }
 
 static const struct fathom_engine engine = {

@@ -147,7 +147,7 @@ unsafe extern "C" fn queue(state: *mut c_void, io: *const Io) -> i64 {
 }
 
 unsafe extern "C" fn explain(_: *mut c_void, _: u32) -> *const c_char {
-    c"it is not in the memory of this target (capacity)".as_ptr()
+    c"it is outside of the target's memory; increase capacity=".as_ptr()
 }
 
 unsafe extern "C" fn close(state: *mut c_void) {

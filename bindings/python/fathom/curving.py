@@ -52,7 +52,7 @@ class Line:
     knee: float | None
     """The rate with the highest ratio of rate to mean response time."""
     highest: Any
-    """The program's answer to `slo`; None without one (docs/curve.md)."""
+    """The highest rate that meets the `slo`, as the program reports it; None if no `slo` was given (docs/curve.md)."""
 
 
 @dataclass(frozen=True)

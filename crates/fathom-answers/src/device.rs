@@ -231,7 +231,7 @@ fn lock(path: &Path, try_lock: impl Fn() -> Result<(), TryLockError>) -> Result<
             Err(TryLockError::WouldBlock) => {
                 return Err(refused(
                     path,
-                    "another program has locked it, perhaps another fathom; wait for its end",
+                    "another program has locked it, perhaps another fathom; wait until that exits",
                 ));
             }
             Err(TryLockError::Error(error)) => return Err(Failure::file(path, &error)),

@@ -59,7 +59,7 @@ struct Device {
 }
 
 impl Integrity {
-    /// The job's request; `None` if the kernel generates protection information itself, or if there is none.
+    /// Protection information that the job requests; `None` if it requests none, or leaves it to the kernel (`pi_act=1`).
     pub(crate) fn of(setup: &Setup<'_>) -> Result<Option<Integrity>, SetupError> {
         let options = &setup.job.private.io_uring;
         if options.md_per_io_size == 0 || options.pi_act {

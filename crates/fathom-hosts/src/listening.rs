@@ -178,7 +178,7 @@ impl Listening<'_> {
                 Ok(()) => self.begin(Accepted::Plain(socket), &from, serve, say),
                 Err(reason) => {
                     say(&format!("{from} was turned away: {reason}"));
-                    // The line takes the place of a greeting, where a controller looks for the reason.
+                    // Sent in place of the greeting: a controller that reads no valid greeting prints this line as the reason.
                     let mut socket = socket;
                     let _ = writeln!(socket, "{reason}");
                     socket.end_output();

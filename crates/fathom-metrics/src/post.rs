@@ -16,7 +16,7 @@ const MOST_OF_ANSWER: u64 = 2000;
 /// The reason why a receiver did not receive the figures.
 #[derive(Debug, Error)]
 pub enum PostError {
-    /// A file of certificates or of a key that cannot be read.
+    /// A certificate or key file that cannot be read.
     #[error("{}: {error}", path.display(), error = plain(.error))]
     File {
         /// The file.

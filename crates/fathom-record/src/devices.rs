@@ -64,7 +64,7 @@ pub fn below(paths: &[PathBuf]) -> Result<Vec<RecordedDevice>, NoDevice> {
     for path in paths {
         for part in parts_of(path)? {
             let Some(device) = describe(&part) else { continue };
-            // Two parts of one device are recorded as the range that has both.
+            // Several ranges of one device are merged into the smallest range that covers them all.
             let known = found.entry(device.device).or_insert_with(|| device.clone());
             known.recorded.0 = known.recorded.0.min(device.recorded.0);
             known.recorded.1 = known.recorded.1.max(device.recorded.1);

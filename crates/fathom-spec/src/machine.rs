@@ -19,7 +19,8 @@ pub enum EngineNotLoaded {
     Refused(Box<dyn Error + Send + Sync>),
 }
 
-/// The only way in which values of options can reach beyond their own text.
+/// Access to the machine while jobs are parsed: files, environment variables, processors and memory. Parsing reaches the system only
+/// through this trait.
 pub trait Machine {
     /// Reads the text of a file: a job file, or an included file.
     fn read_file(&self, path: &Path) -> io::Result<String>;

@@ -506,7 +506,7 @@ impl DirectionReport {
         scale_per_second(self.io_bytes, self.runtime_ms)
     }
 
-    /// I/Os per second, exact; 0 without a run time, because a rate of failures is not a rate of the device.
+    /// Exact I/Os per second; 0 without a run time: every I/O failed then, and their rate says nothing about the device.
     pub fn iops(&self) -> f64 {
         if self.runtime_ms == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms as f64 }
     }

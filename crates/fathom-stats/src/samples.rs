@@ -165,9 +165,8 @@ impl LatencySamples {
         self.record_bins_and(values, count, |_, _| {});
     }
 
-    /// The same, with `look` called for each value with its bin. An
-    // iterator over two slices becomes a call in some builds, an
-    // index never does.
+    /// Like [`record_bins`](Self::record_bins), and calls `look` with each value and its bin.
+    // Indexed, because a zipped iterator is not inlined in some builds.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn record_bins_and(&self, values: &[u32; MOST_TOGETHER], count: usize, look: impl Fn(u32, usize)) {

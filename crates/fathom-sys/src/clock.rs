@@ -236,7 +236,7 @@ pub struct Calibration {
 const CALIBRATION_NS: u64 = 2_000_000;
 
 impl Calibration {
-    /// Reads both clocks. The counter is trusted only if the kernel uses it for its own time.
+    /// Reads both clocks. The counter is trusted only if it is the kernel's current clocksource.
     pub fn start() -> Calibration {
         let (counter, ns) = read_together(cpu_counter, monotonic_ns, 0);
         Calibration { counter, ns, trusted: counter_is_trusted() }

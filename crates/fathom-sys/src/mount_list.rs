@@ -53,7 +53,7 @@ pub fn holder<M>(
     mounts.into_iter().filter(holds).max_by_key(length)
 }
 
-/// Text of the kernel's tables without its escapes of blanks and backslashes.
+/// Decodes the kernel's octal escapes (`\040`, `\011`, `\012`, `\134`) in a field of its tables.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);

@@ -78,7 +78,7 @@ pub struct ZoneReport {
     pub length: u64,
     /// Usable bytes from the start.
     pub capacity: u64,
-    /// Written bytes from the start.
+    /// Write pointer, in bytes from the start of the zone.
     pub written: u64,
     /// State.
     pub condition: Condition,

@@ -33,9 +33,9 @@ pub mod code {
 
     /// Requested.
     pub const QUEUE: u32 = of(1, 1 << 4);
-    /// Appended to a request in flight.
+    /// Merged into a queued request, at its end.
     pub const BACK_MERGE: u32 = of(2, 1 << 4);
-    /// Prepended to a request in flight.
+    /// Merged into a queued request, at its start.
     pub const FRONT_MERGE: u32 = of(3, 1 << 4);
     /// Returned by the driver, to be issued again.
     pub const REQUEUE: u32 = of(6, 1 << 5);
@@ -107,9 +107,9 @@ pub mod code {
 pub enum TraceAction {
     /// A process requested it.
     Queue,
-    /// It was appended to a request in flight that ends at its start.
+    /// It was appended to a queued request that ends where it starts.
     BackMerge,
-    /// It was prepended to a request in flight that begins at its end.
+    /// It was prepended to a queued request that starts where it ends.
     FrontMerge,
     /// The driver got it.
     Issue,

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 /// Windows in which arrivals are counted, ns.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
-/// Windows from which the dispersion of a scale is given.
+/// Minimum number of windows to give the dispersion of a scale.
 const FEWEST_WINDOWS: u64 = 10;
-/// Processes whose think times are followed together.
+/// Maximum number of processes whose think times are tracked together.
 const MOST_PROCESSES: usize = 4096;
 
 /// Arrivals of requests.
@@ -77,14 +77,14 @@ pub enum Pace {
     Mixed,
 }
 
-/// Arrivals from which the pace of a process is judged.
+/// Minimum number of arrivals to judge the pace of a process.
 const FEWEST_ARRIVALS: u64 = 50;
-/// Share of the peaks of a process that have the same depth, from which it is kept, and below which it is not.
+/// Share of a process's peaks at its most frequent depth: at least this much in a closed loop, and less than this much in an open one.
 const KEPT: f64 = 0.5;
 const NOT_KEPT: f64 = 0.3;
-/// Share of the arrivals of processes of one pace from which it is that of the whole.
+/// Minimum share of the arrivals of closed, or of open, processes at which the whole load is called so.
 const MOST: f64 = 0.7;
-/// Depths whose peaks are counted separately.
+/// Number of depths whose peaks are counted separately.
 const MOST_DEPTHS: usize = 1024;
 
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use fathom_workload::arrivals::Pace;
 use fathom_workload::skew::{Model, Skew};
 use fathom_workload::{DirectionProfile, Profile};
 
-/// Share of the requests, or of the bytes, below which a direction is not worth a phrase.
+/// Minimum share of the requests, or of the bytes, at which a direction is mentioned.
 const LEAST_SHARE: f64 = 0.02;
-/// Share of the requests from which one size stands for all.
+/// Minimum share of the requests at which one size represents all.
 const ONE_SIZE: f64 = 0.6;
 /// Shares of the sequential requests from which a direction is sequential, and below which it is random.
 const SEQUENTIAL: f64 = 0.8;
@@ -53,7 +53,7 @@ fn requests(profile: &Profile) -> String {
     if profile.space.footprint > 0 {
         text.push_str(&format!(" on {}", figures::size(round_size(profile.space.footprint))));
     }
-    // Of the direction with most requests that has a skew.
+    // The skew is that of the busiest direction that has one.
     if let Some(words) = told.iter().find_map(|direction| direction.skew.as_ref().and_then(skew_words)) {
         text.push_str(&format!(" with {words}"));
     }

@@ -54,7 +54,7 @@ fn is_explained_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
     let Some(facts) = &evidence.run.facts else { return false };
     let machine_ms = facts.latest_look_ms.max(facts.clock.suspended_ms) as f64;
     let stops = facts.stops.iter().filter(|stop| stop.job == evidence.job.name);
-    // Shorter outages are not reported.
+    // The check `stalled` does not report shorter stalls, so they explain nothing.
     let is_told = machine_ms >= stalled::LEAST_MS as f64;
     is_told && machine_ms >= EXPLAINED * outage.length_ms
         || stops

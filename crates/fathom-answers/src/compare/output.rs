@@ -271,7 +271,8 @@ impl ComparisonReport {
         }
         if judged(ComparisonVerdict::Unresolved) {
             notes.push(
-                "Below resolution: latencies closer than 50 ns, or percentiles not more than a bin of the histogram apart                  (1.6 % at most), are the same to the clock or the histogram."
+                "Below resolution: latencies below 500 ns that differ by less than 50 ns (the clock), or percentiles at most one \
+                 histogram bin (1.6 %) apart, count as equal."
                     .to_owned(),
             );
         }

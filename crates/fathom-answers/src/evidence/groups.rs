@@ -95,7 +95,7 @@ impl<'a> Evidence<'a> {
         limits.max_by_key(|throttled| throttled.limit.throttled_us).filter(|worst| worst.limit.throttled > 0)
     }
 
-    /// The I/O limit that was reached most clearly.
+    /// Of the I/O limits that were reached, the one with the highest ratio of usage to limit.
     pub(crate) fn io_limited(&self) -> Option<IoLimited<'a>> {
         let seconds = self.elapsed_seconds()?;
         let limits = self.choices()?.limits.io.iter().filter(|limit| self.lies_on(&limit.device));

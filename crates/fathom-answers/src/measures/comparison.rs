@@ -106,20 +106,23 @@ fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     }
 }
 
-/// Latencies that differ by less than this, in ns, are not told apart: some machines count time in steps of 42 ns (24 MHz), and on others
-/// two readings of the clock take about as long.
+/// Short latencies that differ by less than this, in ns, are not distinguished: some machines count time in steps of 42 ns (24 MHz), and
+/// on others two readings of the clock take about as long.
 const CLOCK_NS: f64 = 50.0;
+/// Longer latencies consist of more than the clock: their means show smaller differences.
+const SHORT_NS: f64 = 500.0;
 
 /// True for latencies that differ by less than the clock can tell, or percentiles of the same bin or neighbouring ones.
 fn is_unresolved(figure: Figure, a: f64, b: f64) -> bool {
     let difference = (a - b).abs();
+    let is_of_clock = difference < CLOCK_NS && a.min(b) < SHORT_NS;
     let of_bins = |ns: f64| {
         let (low, high) = bounds_of(short_bin_of(ns as u64));
         (high - low + 1) as f64
     };
     match figure {
-        Figure::Percentile(_) => difference < CLOCK_NS || difference <= of_bins(a.min(b)),
-        Figure::LatencyMean | Figure::LatencyMax => difference < CLOCK_NS,
+        Figure::Percentile(_) => is_of_clock || difference <= of_bins(a.min(b)),
+        Figure::LatencyMean | Figure::LatencyMax => is_of_clock,
         Figure::Bandwidth | Figure::Iops | Figure::ProcessorTime => false,
     }
 }
@@ -295,6 +298,7 @@ mod tests {
             assert_eq!(judged(figure, 100.0, 160.0), "slower", "{figure:?}");
         }
         assert_eq!(judged(Figure::ProcessorTime, 20.0, 30.0), "costs more CPU");
+        assert_eq!(judged(Figure::LatencyMean, 700.0, 740.0), "slower", "more than the clock");
         // Bins of 2048 ns, whose centres are printed.
         assert_eq!(judged(Figure::Percentile(99.0), 246_784.0, 248_832.0), "below resolution");
         assert_eq!(judged(Figure::Percentile(99.0), 246_784.0, 250_880.0), "slower");

@@ -134,7 +134,7 @@ pub(crate) struct PtsPlan {
     pub(crate) depth: u32,
     /// Maximum number of rounds of a part without steady state.
     pub(crate) most_rounds: usize,
-    /// Factor of all times and amounts; normally 1.
+    /// Scale factor for all times and amounts; normally 1.
     pub(crate) scale: f64,
     /// False with `--no-purge`.
     pub(crate) purges: bool,

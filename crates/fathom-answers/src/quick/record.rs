@@ -93,7 +93,7 @@ fn add(doubts: &mut Vec<QuickDoubt>, doubt: &QuickDoubt) {
     }
 }
 
-/// Doubts about a whole run have no kind; the doubts of several runs differ in their figures.
+/// Doubts about a whole run have no kind, so they are compared by their text. Its figures differ from run to run.
 fn without_digits(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }

@@ -142,7 +142,7 @@ impl Objects {
                 WriteAs::Delete => self.delete(io).await?,
             },
             Operation::Trim => self.delete(io).await?,
-            // An object is durable once its upload is answered.
+            // An object is durable once its upload is acknowledged.
             _ => return Ok(0),
         }
         Ok(i64::from(io.length()))

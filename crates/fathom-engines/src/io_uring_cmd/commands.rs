@@ -34,7 +34,7 @@ const CHECK_REFERENCE: u32 = 1 << 26;
 const DEALLOCATE_ZEROES: u32 = 1 << 25;
 /// Command word 11 of Dataset Management: deallocate.
 const DEALLOCATE: u32 = 1 << 2;
-/// Maximum of the field for the number of blocks, in all commands except trims.
+/// Maximum number of logical blocks per command (NLB has 16 bits); Dataset Management is not limited by it.
 const MOST_BLOCKS: u64 = 1 << 16;
 /// Bytes per range in Dataset Management.
 pub(super) const RANGE: usize = 16;

@@ -36,7 +36,8 @@ impl Engine for Libzbc {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation() == Operation::Trim {
-            // With zonemode=zbd, zone rules reset zones; a replayed log may contain other trims.
+            // Zone resets are issued by the zone rules (zonemode=zbd) and do not come through here: this trim is from a
+            // replayed log, and is not supported.
             return Queued::Done(-i64::from(libc::EOPNOTSUPP));
         }
         self.0.queue(slot, io)

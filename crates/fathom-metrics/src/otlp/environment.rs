@@ -15,7 +15,7 @@ const USUAL_TIMEOUT_MS: u64 = 10_000;
 /// Default export interval. The specification's minute is longer than many runs.
 const USUAL_INTERVAL_MS: u64 = 10_000;
 
-/// The reason why the environment's settings of OpenTelemetry cannot be used.
+/// Why the OpenTelemetry environment variables cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EnvironmentError {
     /// The variable disables the export.

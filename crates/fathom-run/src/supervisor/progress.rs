@@ -150,7 +150,7 @@ fn computes(before: Task, now: Task, step_ns: u64) -> bool {
     ran_ns > 0 && ran_ns >= slept_ns / SLEPT_PER_RUN
 }
 
-/// It had a processor long enough to take completions: a second turn began, so the first one found nothing.
+/// True if the worker has had enough processor time to reap completions: a second time slice began, so the first one found none.
 fn has_run(before: Task, now: Task) -> bool {
     let turns = |task: Task| task.turns.map_or(0, |turns| turns.count);
     turns(now).saturating_sub(turns(before)) >= TURNS || now.used_ticks != before.used_ticks

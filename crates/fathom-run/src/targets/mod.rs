@@ -239,7 +239,7 @@ impl Targets {
             pass_is_over: false,
             plan,
         };
-        // A file that has no targets left in a direction returns that direction.
+        // A file with no targets left in the drawn direction hands the draw back, so directions must be drawn individually.
         if regions.len() > 1 {
             targets.draw_directions_one_by_one();
         }

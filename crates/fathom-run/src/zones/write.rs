@@ -186,8 +186,8 @@ impl ZoneRules<'_> {
         locked.zones[zone as usize].opener == self.worker + 1
     }
 
-    /// None of the open zones is in this worker's part. One without writes in flight is finished in favour of
-    /// the drawn one, because otherwise both jobs would wait forever.
+    /// Makes room for the drawn zone when no open zone is in this worker's part: finishes an open zone without
+    /// writes in flight. Otherwise both jobs would wait forever.
     fn make_room(
         &self,
         file: &mut ZonedFile,

@@ -86,7 +86,7 @@ impl ProgramOption {
         self.help.replace("{formats}", &formats::help(formats))
     }
 
-    /// Words that it accepts; empty if they do not form a list.
+    /// Accepted words; empty if they cannot be enumerated.
     pub fn words(&self, formats: &[&'static FormatDeclaration]) -> Vec<&'static str> {
         match self.values {
             Values::Any => Vec::new(),

@@ -111,7 +111,7 @@ fn unread(text: &str) -> &str {
     rest
 }
 
-/// Refuses a number with an unknown unit, such as `4x`; after a valid number, reports text without effect.
+/// Refuses a number with an unknown unit, such as `4x`. Reports other text after the number as ignored.
 pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if plain_digits(text).is_some() {
         return Ok(());

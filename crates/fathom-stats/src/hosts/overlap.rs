@@ -82,7 +82,7 @@ impl OverlapWindow {
     }
 }
 
-/// The time at which the host no longer ran all its jobs.
+/// Time at which the host's first job finished; for a lost host without one, the time of its last snapshot.
 fn end_ms(host: &HostRunReport) -> Option<u64> {
     match &host.end {
         HostEnd::Lost { snapshot_ms, .. } => host.first_done_ms.or(*snapshot_ms),

@@ -367,7 +367,7 @@ fn it_is_refused_where_it_would_show_nothing() {
     assert!(!transcript.contains(ENTER), "{transcript:?}");
 }
 
-/// The name under which the next test starts itself as the panicking program.
+/// Environment variable that makes the next test act as the panicking program.
 const PANICS: &str = "FATHOM_TEST_PANICS_ON_TERMINAL";
 
 /// Not a separate test: the program of [`a_panic_gives_the_terminal_back`].

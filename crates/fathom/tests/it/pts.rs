@@ -38,7 +38,7 @@ fn steps(path: &Path) -> Vec<String> {
     steps.map(name).collect()
 }
 
-/// A text without its line breaks and columns.
+/// Collapses runs of whitespace into single spaces.
 fn unbroken(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

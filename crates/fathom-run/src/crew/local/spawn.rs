@@ -77,8 +77,8 @@ pub(super) fn become_child(blocked_signals: &[i32]) {
         process::exit_now(1);
     }
     process::new_session();
-    // Signals sent to all processes by name (killall) are meant for the run; the supervisor ends the workers. A
-    // limit on file sizes shows up as an error of the write that hits it.
+    // `killall` reaches workers too, but only the supervisor may stop them. Without SIGXFSZ, a write beyond
+    // RLIMIT_FSIZE fails instead of killing the worker.
     for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
         signal::ignore(ignored);
     }

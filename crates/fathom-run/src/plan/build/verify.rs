@@ -52,8 +52,8 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
     let state = subject.beside(state_file(&state_owner(subject.spec, job), job, thread_number));
-    // A job that is limited only by time may never reach the end of a pass, where it would read back. In
-    // sequential order it never does, unless the remainder of a file is too short for a block.
+    // Data is read back at the end of a pass, which a job that is limited only by time may never reach, unless it
+    // goes through its files in order.
     let goes_through_files = !targets.random && targets.stride.is_none();
     let has_passes = passes_end_by_size || goes_through_files || !job.time.time_based;
     let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);

@@ -685,7 +685,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// An I/O of verification.
+    /// The next read for verification, if one is due.
     #[inline(never)]
     pub(in crate::worker) fn next_to_verify(&mut self) -> Option<Next> {
         let verifier = self.features.verifier.as_mut()?;

@@ -270,7 +270,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Returns the reason for the choice of the engine.
+     * Returns why this engine was chosen.
      *
      * @return a sentence, such as that io_uring is forbidden
      */

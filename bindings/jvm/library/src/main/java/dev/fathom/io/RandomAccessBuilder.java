@@ -107,7 +107,7 @@ public final class RandomAccessBuilder {
      */
     public RandomAccessBuilder buffer(ByteBuffer own) {
         if (!own.isDirect() || own.isReadOnly() || !own.hasRemaining()) {
-            throw new IllegalArgumentException("a buffer for batches is direct, not read-only, and has bytes between position and limit");
+            throw new IllegalArgumentException("a buffer for batches must be direct, writable, and have bytes remaining");
         }
         if (NativeCalls.lifetime(own) != Lifetime.REACHABLE) {
             throw new IllegalArgumentException("the buffer may be of an arena that can be closed while the kernel uses it: take Arena.global(), Arena.ofAuto() or "
