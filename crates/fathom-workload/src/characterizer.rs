@@ -19,17 +19,17 @@ use fathom_trace::blktrace::{Event, TraceAction, code};
 use fathom_trace::side::{Note, RecordedDevice};
 use std::collections::BTreeMap;
 
-/// Correlation from which a rate counts as periodic; in few steps chance reaches it, too, whose correlations have the standard deviation of
-/// one by the root of their number.
+/// Minimum correlation of a periodic rate, and how many standard deviations of chance it must exceed: of N random steps, the
+/// correlation has a standard deviation of 1 / sqrt(N).
 const LEAST_CORRELATION: f64 = 0.4;
 const BEYOND_CHANCE: f64 = 4.0;
-/// Requests from which a period is looked for.
+/// Minimum number of requests to search for a period.
 const FEWEST_REQUESTS: f64 = 500.0;
-/// Periods that a trace must hold to show one.
+/// Minimum number of periods within a trace.
 const FEWEST_PERIODS: usize = 3;
-/// Steps from which a period is looked for.
+/// Minimum number of steps to search for a period.
 const FEWEST_STEPS: usize = 24;
-/// Variance of the rates by their squared mean, from which they differ enough to look for a period.
+/// Minimum variance of the rates, divided by their squared mean, to search for a period.
 const LEAST_VARIATION: f64 = 0.02;
 
 /// Derives the properties of a load from the events of a trace.

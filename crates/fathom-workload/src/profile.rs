@@ -30,7 +30,7 @@ pub struct Profile {
     pub directions: Vec<DirectionProfile>,
     /// Flushes, and writes that must be durable.
     pub flushes: Flushes,
-    /// Sequential streams at a time, in the part of the trace that had most.
+    /// Largest mean number of concurrent sequential streams in a bin of the timeline.
     pub most_streams: f64,
     /// Use of the address space.
     pub space: Space,

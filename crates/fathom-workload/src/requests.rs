@@ -8,7 +8,7 @@ use fathom_trace::Device;
 use fathom_trace::blktrace::{Event, SECTOR, TraceAction, code};
 use std::collections::BTreeMap;
 
-/// Maximum number of requests that are followed together; traces without completions would add up otherwise.
+/// Maximum number of requests in flight that are tracked; those of traces without completions would accumulate.
 const MOST_IN_FLIGHT: usize = 1 << 17;
 
 /// A request that a program or the kernel made.
@@ -42,7 +42,7 @@ impl Request {
     }
 }
 
-/// What an event means for a request.
+/// Arrival or completion of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It arrived.
@@ -79,7 +79,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Takes the next event; calls `step` for what it means.
+    /// Takes the next event; calls `step` for each request that arrives or completes with it.
     pub fn add(&mut self, event: &Event, mut step: impl FnMut(Step)) {
         match event.action {
             TraceAction::Queue => {

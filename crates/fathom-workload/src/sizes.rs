@@ -4,9 +4,9 @@ use crate::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Maximum number of sizes that are counted separately.
+/// Maximum number of sizes counted separately.
 const MOST_SIZES: usize = 4096;
-/// Share of the requests from which one size is usual.
+/// Minimum share of the requests for one size to be the usual one.
 const USUAL: f64 = 0.9;
 /// Largest alignment that is distinguished, as a power of two of sectors: 1 MiB.
 const LARGEST_ALIGNMENT: u32 = 11;

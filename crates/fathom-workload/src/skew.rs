@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// Shares of the accessed blocks at which the curve is given.
 const PLACES: [f64; 13] = [0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0];
-/// Ranks are divided into this many classes of a constant ratio.
+/// Number of classes of ranks, in a geometric progression.
 const CLASSES: usize = 240;
-/// A mean above which chance matters no longer.
+/// Mean number of accesses above which chance is ignored.
 const CERTAIN: f64 = 60.0;
-/// Ranks whose popularity is added up to draw from a Zipf distribution.
+/// Maximum number of summed terms of the Zipf normalizer, as in the jobs.
 const MOST_TERMS: f64 = 1e7;
 /// A uniform distribution is preferred unless another is closer by this much.
 const PREFERENCE: f64 = 0.02;

@@ -7,11 +7,11 @@ use fathom_trace::Device;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Streams that are followed together.
+/// Maximum number of streams tracked together.
 const FOLLOWED: usize = 256;
-/// Requests that may begin a stream.
+/// Maximum number of requests remembered as possible starts of streams.
 const BEGUN: usize = 8192;
-/// Requests from which a run counts as sequential.
+/// Minimum number of requests in a sequential run.
 pub const SHORTEST_RUN: u64 = 4;
 
 /// Streams of one direction.
@@ -25,7 +25,7 @@ pub struct Streams {
     pub sequential_bytes: u64,
     /// Runs of at least four.
     pub sequential_runs: u64,
-    /// Time that they lasted, added up, in ns. Divided by the length of the trace: streams at a time.
+    /// Sum of their durations in ns; divided by the length of the trace, the mean number of concurrent streams.
     pub sequential_ns: u64,
 }
 
@@ -187,7 +187,7 @@ impl StreamFinder {
         }
     }
 
-    /// The streams of each direction, and how many there were at a time in the part of the trace that had most.
+    /// The streams of each direction, and the largest mean number of concurrent streams in a bin of the timeline.
     pub(crate) fn finish(mut self) -> ([Streams; 3], f64) {
         for table in [std::mem::take(&mut self.begun.slots), std::mem::take(&mut self.streams.slots)] {
             table.iter().flatten().for_each(|run| self.end(run));

@@ -11,7 +11,7 @@ use fathom_workload::{DirectionProfile, Profile};
 const LEAST_SHARE: f64 = 0.02;
 /// Minimum share of the requests at which one size represents all.
 const ONE_SIZE: f64 = 0.6;
-/// Shares of the sequential requests from which a direction is sequential, and below which it is random.
+/// A direction is called sequential at this share of sequential requests or more, and random at the second share or less.
 const SEQUENTIAL: f64 = 0.8;
 const RANDOM: f64 = 0.2;
 /// Arrivals count as bursty from this ratio of variance to mean at a scale.

@@ -7,7 +7,7 @@ use fathom_results::model::{IoLimit, ProcessorLimit};
 
 /// Throttling in less than this percentage of a group's periods is negligible.
 const THROTTLED_PERIODS: f64 = 25.0;
-/// Share from which a limit counts as reached. Kernels allow short bursts, so whole runs end up on either side
+/// Minimum share of a limit at which it counts as reached. Kernels allow short bursts, so whole runs end up on either side
 /// of the limit.
 const MET: f64 = 0.85;
 /// Keys of I/O limits in version 2 of control groups.

@@ -7,9 +7,9 @@ use crate::figures;
 const WORTH_TELLING: f64 = 5.0;
 /// Shorter waits, in ns, are wake-ups of an idle CPU.
 const SHORTEST_NS: f64 = 20_000.0;
-/// Share of CPU time, in percent, from which steal time is reported.
+/// Minimum share of CPU time, in percent, at which steal time is reported.
 const STOLEN: f64 = 5.0;
-/// Share, in percent, from which steal time dominates.
+/// Minimum share, in percent, at which steal time dominates.
 const MOSTLY_STOLEN: f64 = 40.0;
 /// Share of CPU time, in percent, above which no CPU is considered idle.
 const FULL: f64 = 90.0;

@@ -9,7 +9,7 @@ use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// Share of the run time, in percent, from which waiting for CPUs is one reason for an idle device.
+/// Minimum share of the run time, in percent, at which waiting for CPUs is one reason for an idle device.
 const WAITED_A_LITTLE: f64 = 15.0;
 /// Below this utilization, in percent, other I/O did not hinder the job.
 const HARDLY_BUSY: f64 = 40.0;

@@ -12,19 +12,19 @@ pub(crate) use nothing::is_memory_device;
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// Utilization, in percent, from which a device counts as never idle.
+/// Minimum utilization, in percent, at which a device counts as never idle.
 const BUSY: f64 = 90.0;
-/// Share of a processor, in percent, from which a clone could not do more.
+/// Minimum share of a processor, in percent, at which a clone could not do more.
 const PROCESSOR_FULL: f64 = 85.0;
-/// Share of the run time, in percent, from which waiting for busy CPUs is the bottleneck.
+/// Minimum share of the run time, in percent, at which waiting for busy CPUs is the bottleneck.
 const WAITED_FOR_OTHERS: f64 = 40.0;
 /// Shorter runs, in ms, do not allow a verdict.
 const LEAST_RUNTIME_MS: u64 = 100;
 /// A shorter wait above the device is normal.
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// Number of I/Os in flight from which a device that is never idle is fully loaded.
+/// Minimum number of I/Os in flight at which a device that is never idle is fully loaded.
 const PLENTY: f64 = 32.0;
-/// Share of a device's I/O time, in percent, from which other I/O kept it busy.
+/// Minimum share of a device's I/O time, in percent, at which other I/O kept it busy.
 const OTHERS_SHARE: f64 = 30.0;
 /// Below this share of the requested depth, a job did something else most of the time.
 const DEPTH_REACHED: f64 = 0.5;
