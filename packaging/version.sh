@@ -1,7 +1,7 @@
 # Sourced by scripts that make packages and wheels: the version of their contents.
 
-# The build backend for wheels; hatchling output is reproducible. shellcheck disable=SC2034 # for those that
-# make wheels
+# The build backend for wheels; hatchling output is reproducible.
+# shellcheck disable=SC2034 # for the scripts that make wheels
 wheel_tools=(hatchling==1.27.0 pyelftools==0.32)
 
 # 0.1.0 for the tag v0.1.0; between tags also the number of commits since and the commit. `+` sorts after the release.

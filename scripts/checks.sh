@@ -1,5 +1,5 @@
-# Sourced by scripts that count checks; requires `scratch`, a directory for the output of a check. shellcheck
-# shell=bash
+# Sourced by scripts that count checks; requires `scratch`, a directory for the output of a check.
+# shellcheck shell=bash
 
 passed=0 failed=0 skipped=0
 

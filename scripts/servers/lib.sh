@@ -10,8 +10,8 @@ die() { printf '%s: %s\n' "$NAME" "$*" >&2; exit 1; }
 say() { printf '%s\n' "$*" | tee -a "$DIR/env"; }      # prints KEY=VALUE to stdout and to DIR/env
 port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Chooses an unused port, which is the same after a restart. shellcheck disable=SC2120 # scripts with several
-# ports name the others
+# Chooses an unused port, which is the same after a restart.
+# shellcheck disable=SC2120 # scripts with several ports name the others
 pick_port() {
     local keep="$DIR/port.${1:-main}" p
     if [ -s "$keep" ] && port_free "$(cat "$keep")"; then cat "$keep"; return; fi

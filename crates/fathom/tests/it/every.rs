@@ -50,7 +50,7 @@ fn a_run_that_takes_longer_leaves_starts_out_and_says_so() {
     let running = Launch::fathom(directory.path())
         .words("--every=10ms --name=a --ioengine=null --size=4k --time_based --runtime=300ms --output-format=json")
         .start();
-    running.wait_for_message("starts are left out");
+    running.wait_for_message("starts are skipped");
     running.signal("TERM");
     let finished = running.finish();
     assert!(

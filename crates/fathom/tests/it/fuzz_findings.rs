@@ -9,17 +9,12 @@ mod targets;
 mod seeds;
 
 use crate::support::scratch;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Tries each file of a directory, if there is one; returns their number.
-fn try_all(directory: &Path, try_it: fn(&[u8])) -> usize {
-    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let try_one = |path: std::path::PathBuf| {
-        eprintln!("{}", path.display());
-        try_it(&std::fs::read(&path).expect("it can be read"));
-    };
-    paths.map(try_one).count()
+/// The files of a directory, if there is one.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
+    entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
 #[test]
@@ -28,7 +23,12 @@ fn every_target_takes_its_seeds() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     seeds::write(&root, directory.path()).expect("seeds can be written");
     for &(name, try_it) in targets::TARGETS {
-        assert!(try_all(&directory.path().join(name), try_it) > 0, "{name} has no seeds");
+        let seeds = files(&directory.path().join(name));
+        assert!(!seeds.is_empty(), "{name} has no seeds");
+        for path in seeds {
+            eprintln!("{}", path.display());
+            try_it(&std::fs::read(&path).expect("it can be read"));
+        }
     }
 }
 
@@ -38,6 +38,9 @@ fn findings_stay_mended() {
     for &(name, try_it) in targets::TARGETS {
         // Every target must handle invalid input.
         [&b""[..], b"\0", b"[a]\n", b"{\"jobs\":[{}]}", &[0xff; 300]].iter().for_each(|bytes| try_it(bytes));
-        try_all(&findings.join(name), try_it);
+        for path in files(&findings.join(name)) {
+            eprintln!("{}", path.display());
+            try_it(&std::fs::read(&path).expect("it can be read"));
+        }
     }
 }
