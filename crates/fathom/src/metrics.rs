@@ -77,7 +77,7 @@ pub(crate) struct Metrics {
     written: usize,
     /// The beginning of an incomplete line.
     incoming: Vec<u8>,
-    /// Lines received together with its ready message.
+    /// Lines received before its ready message.
     said: Vec<String>,
     is_gone: bool,
     started_ns: u64,
@@ -108,18 +108,25 @@ impl Metrics {
         };
         metrics.append(FrameKind::Word, &settings);
         let mut said = Vec::new();
-        while said.is_empty() && !metrics.is_gone {
+        // Its addresses come before the word, so that they are printed before the run begins.
+        let ready = loop {
+            if let Some(place) = said.iter().position(|line| line == READY) {
+                break Some(place);
+            }
+            if metrics.is_gone {
+                break None;
+            }
             metrics.wait(&[]);
-            said = metrics.exchange();
-        }
-        let mut said = said.into_iter();
-        match said.next() {
-            Some(word) if word == READY => {
-                metrics.said = said.collect();
+            said.extend(metrics.exchange());
+        };
+        match (ready, said.first()) {
+            (Some(place), _) => {
+                said.remove(place);
+                metrics.said = said;
                 Ok(Some(metrics))
             }
-            Some(problem) => Err(Refusal::because("metrics", problem)),
-            None => Err(Refusal::new("fathom: metrics: the exporter process ended immediately")),
+            (None, Some(problem)) => Err(Refusal::because("metrics", problem)),
+            (None, None) => Err(Refusal::new("fathom: metrics: the exporter process ended immediately")),
         }
     }
 
@@ -302,8 +309,8 @@ fn export_from(mut source: Source) -> Result<(), NotExported> {
     let tell: Tell = Arc::new(say);
     let repeats = settings.repeats;
     let exporter = Exporter::start(settings, tell)?;
-    say(READY);
     exporter.chosen().iter().for_each(|address| say(&format!("metrics are at http://{address}/metrics")));
+    say(READY);
     while let Some(snapshot) = source.next::<Snapshot>()? {
         let is_end = snapshot.is_last && !repeats;
         exporter.offer(snapshot);
