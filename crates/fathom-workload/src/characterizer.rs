@@ -5,7 +5,7 @@ use crate::depth::DepthFollower;
 use crate::places::Mapper;
 use crate::profile::{Cycle, DeviceProfile, DirectionProfile, Flushes, Moment, Profile};
 use crate::programs::Census;
-use crate::requests::{Follower, Request, Step, category};
+use crate::requests::{Follower, Request, Step};
 use crate::service::{ServiceMeter, measure};
 use crate::sizes::Sizes;
 use crate::skew::skew;
@@ -143,8 +143,8 @@ impl Characterizer {
 
     fn count_flags(&mut self, request: &Request) {
         let found = &mut self.flushes;
-        let flushes = request.is(category::FLUSH);
-        let is_durable = request.is(category::DURABLE);
+        let flushes = request.is(code::FLUSH);
+        let is_durable = request.is(code::DURABLE);
         self.census.add(request, flushes || is_durable);
         if flushes {
             self.over_time.at(request.time_ns).flushes += 1;
@@ -156,13 +156,13 @@ impl Characterizer {
             found.flushes += 1;
             return;
         }
-        found.metadata += u64::from(request.is(category::METADATA));
+        found.metadata += u64::from(request.is(code::METADATA));
         match request.direction {
-            Direction::Read => found.read_ahead += u64::from(request.is(category::AHEAD)),
+            Direction::Read => found.read_ahead += u64::from(request.is(code::AHEAD)),
             Direction::Write => {
                 found.flushing_writes += u64::from(flushes);
                 found.durable_writes += u64::from(is_durable);
-                found.sync_writes += u64::from(request.is(category::SYNC));
+                found.sync_writes += u64::from(request.is(code::SYNC));
             }
             Direction::Trim => {}
         }

@@ -5,7 +5,7 @@
 
 use fathom_stats::Direction;
 use fathom_trace::Device;
-use fathom_trace::blktrace::{Event, SECTOR, TraceAction, code};
+use fathom_trace::blktrace::{Event, SECTOR, TraceAction};
 use std::collections::BTreeMap;
 
 /// Maximum number of requests in flight that are tracked; those of traces without completions would accumulate.
@@ -24,7 +24,7 @@ pub struct Request {
     pub sector: u64,
     /// Bytes; 0 for a flush.
     pub bytes: u32,
-    /// Event code with its categories; see [`code`](mod@code).
+    /// Event code with its categories; see [`code`](mod@fathom_trace::blktrace::code).
     pub code: u32,
     /// The process that made it.
     pub process: u32,
@@ -36,7 +36,7 @@ impl Request {
         self.sector.saturating_add(u64::from(self.bytes).div_ceil(SECTOR))
     }
 
-    /// True if its code has this category of [`code`](mod@code).
+    /// True if its code has this category of [`code`](mod@fathom_trace::blktrace::code).
     pub fn is(&self, category: u32) -> bool {
         self.code & category != 0
     }
@@ -216,25 +216,10 @@ fn arrival(event: &Event) -> Option<Request> {
     })
 }
 
-/// Categories of requests that callers ask for.
-pub mod category {
-    use super::code;
-
-    /// The caller waits.
-    pub const SYNC: u32 = code::SYNC;
-    /// Durable once complete.
-    pub const DURABLE: u32 = code::DURABLE;
-    /// Earlier data must be durable first.
-    pub const FLUSH: u32 = code::FLUSH;
-    /// Metadata of a file system.
-    pub const METADATA: u32 = code::METADATA;
-    /// Read-ahead.
-    pub const AHEAD: u32 = code::AHEAD;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_trace::blktrace::code;
     use proptest::prelude::*;
 
     const DEVICE: Device = Device { major: 8, minor: 0 };

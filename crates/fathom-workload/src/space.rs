@@ -69,9 +69,9 @@ struct Block {
     last_ns: u64,
 }
 
-/// Samples blocks.
+/// The sampled blocks, and what was seen of them.
 #[derive(Debug, Default)]
-pub(crate) struct Sampler {
+struct Sample {
     /// By hash.
     blocks: HashMap<u64, Block>,
     /// Hashes of the sampled blocks; the largest leave first.
@@ -79,44 +79,22 @@ pub(crate) struct Sampler {
     /// Hashes above this one are no longer sampled.
     threshold: Option<u64>,
     order: Order,
-    accesses: u64,
-    reads: u64,
-    writes: u64,
     /// Reuses, each weighted by how many a sampled one stands for, by the power of two of the blocks in between.
     distances: Vec<f64>,
     overwritten: f64,
     after_write: [f64; AFTER_WRITE.len()],
-    distinct: Timeline<Distinct>,
 }
 
-impl Sampler {
-    pub(crate) fn add(&mut self, request: &Request) {
-        let distinct = self.distinct.at(request.time_ns);
-        if request.bytes == 0 || request.direction == Direction::Trim {
-            return;
-        }
-        let first = request.sector / SECTORS;
-        // No device takes requests that are much larger than this, so only a damaged trace has them.
-        let last = (request.end().saturating_sub(1) / SECTORS).min(first + MOST_OF_REQUEST);
-        let is_write = request.direction == Direction::Write;
-        let count = last - first + 1;
-        self.accesses += count;
-        *(if is_write { &mut self.writes } else { &mut self.reads }) += count;
-        (first..=last).for_each(|block| distinct.add(hash(request.device, block)));
-        for block in first..=last {
-            let hash = hash(request.device, block);
-            if self.threshold.is_none_or(|threshold| hash <= threshold) {
-                self.access(hash, request.time_ns, is_write);
-            }
-        }
-    }
-
+impl Sample {
     /// How many blocks a sampled one stands for.
     fn weight(&self) -> f64 {
         self.threshold.map_or(1.0, |threshold| (u64::MAX as f64) / (threshold as f64 + 1.0))
     }
 
     fn access(&mut self, hash: u64, time_ns: u64, is_write: bool) {
+        if self.threshold.is_some_and(|threshold| hash > threshold) {
+            return;
+        }
         let weight = self.weight();
         if let Some(between) = self.order.access(hash) {
             let blocks = (f64::from(between) * weight).max(1.0);
@@ -159,23 +137,55 @@ impl Sampler {
         self.order.remove(largest);
         self.threshold = Some(largest - 1);
     }
+}
+
+/// Samples blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    sample: Sample,
+    accesses: u64,
+    reads: u64,
+    writes: u64,
+    distinct: Timeline<Distinct>,
+}
+
+impl Sampler {
+    pub(crate) fn add(&mut self, request: &Request) {
+        let distinct = self.distinct.at(request.time_ns);
+        if request.bytes == 0 || request.direction == Direction::Trim {
+            return;
+        }
+        let first = request.sector / SECTORS;
+        // No device takes requests that are much larger than this, so only a damaged trace has them.
+        let last = (request.end().saturating_sub(1) / SECTORS).min(first + MOST_OF_REQUEST);
+        let is_write = request.direction == Direction::Write;
+        let count = last - first + 1;
+        self.accesses += count;
+        *(if is_write { &mut self.writes } else { &mut self.reads }) += count;
+        for block in first..=last {
+            let hash = hash(request.device, block);
+            distinct.add(hash);
+            self.sample.access(hash, request.time_ns, is_write);
+        }
+    }
 
     /// The use of the space; and bytes accessed per bin of the timeline, with those up to its end.
     pub(crate) fn finish(mut self, end_ns: u64) -> (Space, Vec<(f64, f64)>) {
         self.distinct.at(end_ns);
-        let weight = self.weight();
+        let weight = self.sample.weight();
         let accesses = self.accesses.max(1) as f64;
         let bytes = |number: usize| (number as f64 * weight * BLOCK as f64) as u64;
-        let with =
-            |wanted: fn(&Block) -> bool| bytes(self.blocks.values().filter(|block| wanted(block)).count());
+        let with = |wanted: fn(&Block) -> bool| {
+            bytes(self.sample.blocks.values().filter(|block| wanted(block)).count())
+        };
         let mut sum = 0.0;
-        let reuse = self.distances.iter().enumerate().map(|(class, count)| {
+        let reuse = self.sample.distances.iter().enumerate().map(|(class, count)| {
             sum += count;
             (BLOCK << class, (sum / accesses).min(1.0))
         });
         let reuse = reuse.collect();
         let mut after = 0.0;
-        let read_after_write = AFTER_WRITE.iter().zip(self.after_write).map(|(limit, count)| {
+        let read_after_write = AFTER_WRITE.iter().zip(self.sample.after_write).map(|(limit, count)| {
             after += count;
             (
                 if *limit == u64::MAX { f64::INFINITY } else { *limit as f64 / 1e9 },
@@ -183,21 +193,22 @@ impl Sampler {
             )
         });
         let popularity = |count: fn(&Block) -> u32, accesses: u64| {
-            let counts = self.blocks.values().map(|block| u64::from(count(block))).filter(|count| *count > 0);
+            let counts =
+                self.sample.blocks.values().map(|block| u64::from(count(block))).filter(|count| *count > 0);
             let mut counts: Vec<u64> = counts.collect();
             counts.sort_unstable_by(|a, b| b.cmp(a));
             Popularity { counts, weight, accesses }
         };
         let space = Space {
-            footprint: bytes(self.blocks.len()),
+            footprint: bytes(self.sample.blocks.len()),
             read_footprint: with(|block| block.reads > 0),
             written_footprint: with(|block| block.writes > 0),
             accesses: self.accesses,
-            is_exact: self.threshold.is_none(),
+            is_exact: self.sample.threshold.is_none(),
             reused: (sum / accesses).min(1.0),
             reuse,
             read_after_write: read_after_write.filter(|(limit, _)| limit.is_finite()).collect(),
-            overwritten: (self.overwritten / self.writes.max(1) as f64).min(1.0),
+            overwritten: (self.sample.overwritten / self.writes.max(1) as f64).min(1.0),
             reads: popularity(|block| block.reads, self.reads),
             writes: popularity(|block| block.writes, self.writes),
         };
