@@ -24,7 +24,7 @@ pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Fa
     print(streams, text)
 }
 
-/// Returns false if there is no pager, or none is wanted.
+/// Returns false if the pager is missing or disabled.
 fn through_pager(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if matches!(pager.trim(), "" | "cat") {

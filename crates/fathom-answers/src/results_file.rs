@@ -42,7 +42,7 @@ pub(crate) struct Files {
     pub(crate) repair: &'static str,
 }
 
-/// The reason why a line is refused.
+/// Why a line is refused.
 pub(crate) enum Mistake {
     /// The line is malformed.
     Line(String),

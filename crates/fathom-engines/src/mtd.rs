@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct Mtd {
     devices: Vec<Device>,
-    /// The reason why this engine refused the current I/O.
+    /// Why this engine refused the current I/O.
     refusal: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl Device {
         i64::from(io.length())
     }
 
-    /// The reason why an I/O is refused because of its offset or length.
+    /// Why an I/O is refused because of its offset or length.
     #[cold]
     fn told(&self, io: &Io, rule: &str, unit: u64) -> String {
         format!("{rule} {}, of {unit} bytes, not offset={} length={}", self.name, io.offset(), io.length())

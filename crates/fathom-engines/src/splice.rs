@@ -17,7 +17,7 @@ pub(crate) struct Splice {
     writer: OwnedFd,
     /// Capacity of the pipe in bytes.
     room: usize,
-    /// The reason why memory cannot be lent to the pipe and is copied instead.
+    /// Why memory cannot be lent to the pipe and is copied instead.
     copies: Option<Errno>,
     /// Set once this was reported.
     has_told: bool,

@@ -21,7 +21,7 @@ pub(crate) struct Framed {
 pub(crate) struct Taken {
     /// Bytes received.
     pub(crate) bytes: usize,
-    /// The reason why nothing more will arrive: the peer closed the connection, or an error.
+    /// Why nothing more will arrive: the peer closed the connection, or an error.
     pub(crate) end: Option<Result<(), io::Error>>,
 }
 

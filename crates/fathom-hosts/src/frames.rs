@@ -37,7 +37,7 @@ pub struct Frame {
     pub body: Vec<u8>,
 }
 
-/// The reason why received bytes are not valid frames.
+/// Why received bytes are not valid frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// The length exceeds the limit.

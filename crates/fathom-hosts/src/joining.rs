@@ -25,7 +25,7 @@ const GREET_EVERY: Duration = Duration::from_secs(5);
 /// Maximum number of peers that have not introduced themselves yet.
 const MOST_STRANGERS: usize = 1024;
 
-/// The reason why there are not enough agents.
+/// Why there are not enough agents.
 #[derive(Debug, Error)]
 pub enum GatherError {
     /// The system does not let this program listen.
@@ -51,7 +51,7 @@ pub enum GatherError {
     },
 }
 
-/// The reason why a peer is refused.
+/// Why a peer is refused.
 #[derive(Debug, Error)]
 enum Refusal {
     /// It is silent, or sends something else.

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error as ThisError;
 
-/// The reason why keys cannot be made or used.
+/// Why keys cannot be made or used.
 #[derive(Debug, ThisError)]
 pub enum KeysError {
     /// The system provides no random numbers for keys.

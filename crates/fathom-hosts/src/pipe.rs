@@ -36,7 +36,7 @@ pub trait Pipe: Send {
         true
     }
 
-    /// The reason why the transport ended, as far as is known: the output of the shell, for example.
+    /// Why the transport ended, as far as is known: the output of the shell, for example.
     fn last_words(&mut self) -> String;
 
     /// Closes the transport; the agent notices and stops.

@@ -171,6 +171,6 @@ pub struct Done {
     pub is_broken: bool,
     /// True if a log is incomplete.
     pub lost_logs: bool,
-    /// The reason why the run did not start, in which case there is no report.
+    /// Why the run did not start, in which case there is no report.
     pub not_started: Option<String>,
 }

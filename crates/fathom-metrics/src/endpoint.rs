@@ -30,7 +30,7 @@ const MOST_CONNECTIONS: usize = 32;
 /// Pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The reason why metrics cannot be served.
+/// Why metrics cannot be served.
 #[derive(Debug, Error)]
 pub enum EndpointError {
     /// The address is not available.

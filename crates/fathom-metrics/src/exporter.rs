@@ -31,7 +31,7 @@ const INFLUX_EVERY: Duration = Duration::from_secs(5);
 /// Receives one sentence per failure.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The reason why metrics cannot be delivered.
+/// Why metrics cannot be delivered.
 #[derive(Debug, Error)]
 pub enum ExportError {
     /// A Prometheus endpoint.

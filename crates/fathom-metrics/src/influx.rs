@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Percentiles of a distribution, with the names of their fields.
 const PERCENTILES: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99_9")];
 
-/// The reason why points cannot be written to an address.
+/// Why points cannot be written to an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InfluxPlaceError {
     /// Not an HTTP address.

@@ -13,7 +13,7 @@ use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConf
 /// Maximum number of response bytes that are read: enough for an error message.
 const MOST_OF_ANSWER: u64 = 2000;
 
-/// The reason why a receiver did not receive the figures.
+/// Why a receiver did not receive the figures.
 #[derive(Debug, Error)]
 pub enum PostError {
     /// A certificate or key file that cannot be read.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// The reason why a destination is refused.
+/// Why a destination is refused.
 #[derive(Debug, Error)]
 pub enum PlaceError {
     /// A host that is not found.

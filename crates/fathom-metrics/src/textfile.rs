@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The reason why a file cannot be written.
+/// Why a file cannot be written.
 #[derive(Debug, Error)]
 pub enum TextFileError {
     /// A device, a pipe or a directory.

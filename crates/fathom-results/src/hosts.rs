@@ -53,7 +53,7 @@ pub struct HostResult {
     pub transport: String,
     /// `whole`, `lost` or `never began`.
     pub state: String,
-    /// The reason why it was lost or never began.
+    /// Why it was lost or never began.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The time at which the figures of a lost host end, ms after the agreed instant.

@@ -15,7 +15,7 @@ struct Hierarchy {
     is_v2: bool,
 }
 
-/// The reason why a group cannot be used.
+/// Why a group cannot be used.
 #[derive(Debug)]
 pub(crate) struct GroupError {
     pub(crate) errno: Errno,

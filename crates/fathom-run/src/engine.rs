@@ -124,7 +124,7 @@ pub struct Setup<'a> {
 /// Sets an engine up.
 pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
-/// The reason why an engine cannot be set up.
+/// Why an engine cannot be set up.
 #[derive(Debug)]
 pub struct SetupError {
     /// The error.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-/// The reason why a log that can be read only once cannot be replayed.
+/// Why a log that can be read only once cannot be replayed.
 #[derive(Debug, Error)]
 pub(crate) enum CopyError {
     /// The directory for temporary files has no room for a copy.

@@ -16,7 +16,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The reason why runs may not use a path.
+/// Why runs may not use a path.
 #[derive(Debug, Error)]
 enum RefusedPath {
     #[error("{} is refused: its directory cannot be found", .0.display())]
@@ -155,7 +155,7 @@ impl Allowed {
         })
     }
 
-    /// The reason why a path is refused. What counts is its target, after symbolic links and dots.
+    /// Why a path is refused. What counts is its target, after symbolic links and dots.
     pub(crate) fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let real = match self.place_of(path) {
             Ok(real) => real,

@@ -23,7 +23,7 @@ const MOST_TEXT: usize = 64 << 10;
 /// Result of a check.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct CheckedRequest {
-    /// The reason why the request cannot run.
+    /// Why the request cannot run.
     pub(crate) mistakes: Vec<Mistake>,
     /// Further messages of the parser.
     pub(crate) notes: Vec<Mistake>,

@@ -89,7 +89,7 @@ pub(crate) struct Accepted {
 pub(crate) struct End {
     pub(crate) exit: u8,
     pub(crate) ended_ms: u64,
-    /// The reason why it failed, if it did.
+    /// Why it failed, if it did.
     pub(crate) problem: Option<String>,
 }
 

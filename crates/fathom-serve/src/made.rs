@@ -35,7 +35,7 @@ impl Made {
         })
     }
 
-    /// The reason why a run may not create or overwrite these files: they have changed since it was accepted.
+    /// Why a run may not create or overwrite these files: they have changed since it was accepted.
     pub(crate) fn obstacle(makes: &[PathBuf], remakes: &[Made]) -> Option<String> {
         let is_new = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
         let is_other = |made: &&Made| Made::of(&made.path).is_some_and(|now| now != **made);

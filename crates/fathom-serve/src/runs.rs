@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The reason why a run was not started.
+/// Why a run was not started.
 pub(crate) enum Refusal {
     /// The request is wrong, with the reason.
     Wrong(String),

@@ -24,7 +24,7 @@ enum Meaning {
     Job(&'static OptionDef),
 }
 
-/// The reason why parsing stopped early.
+/// Why parsing stopped early.
 pub(crate) enum Stop {
     /// A mistake that has been fully reported.
     Mistake,

@@ -16,7 +16,7 @@ pub struct FormatDeclaration {
     pub words_of_fio: &'static [&'static str],
     /// For people: printed with the lines before a run and with messages. It is the default.
     pub for_people: bool,
-    /// The reason why it excludes other formats and messages from the same output; `None` if it does not.
+    /// Why it excludes other formats and messages from the same output; `None` if it does not.
     pub stands_alone: Option<&'static str>,
     /// Interval of reports during the run, unless `--status-interval` says otherwise.
     pub every: Option<Duration>,

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io;
 use std::path::Path;
 
-/// The reason why an engine is not loaded.
+/// Why an engine is not loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineNotLoaded {
     /// Engines cannot be loaded on this machine.

@@ -72,7 +72,7 @@ impl Command {
     }
 }
 
-/// The reason why a command failed.
+/// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Reported by the kernel.

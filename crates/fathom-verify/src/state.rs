@@ -105,7 +105,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     u64::from(!crc_fast::crc32_iscsi(bytes))
 }
 
-/// The reason why the threads of a state file cannot be read.
+/// Why the threads of a state file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StateError {
     /// Bytes are missing, or there are too many.

@@ -73,7 +73,7 @@ pub(crate) fn run(calibration: Calibration) -> ExitCode {
     }
 }
 
-/// The reason why a processor's clock could not be read.
+/// Why a processor's clock could not be read.
 #[derive(Debug, Error)]
 enum LookError {
     #[error("no thread for processor {cpu}: {error}", error = plain(.error))]

@@ -5,7 +5,7 @@ use fathom_live::{LiveTerminal, Look};
 use fathom_spec::{Eta, ProgramOptions};
 use std::io::IsTerminal;
 
-/// The reason why the run cannot be shown, and what to do instead.
+/// Why the run cannot be shown, and what to do instead.
 fn refusal(program: &ProgramOptions) -> Option<&'static str> {
     if !std::io::stdout().is_terminal() {
         return Some(

@@ -293,7 +293,7 @@ pub(crate) fn export() -> ExitCode {
     }
 }
 
-/// The reason why no metrics are exported.
+/// Why no metrics are exported.
 #[derive(Debug, Error)]
 enum NotExported {
     #[error("{}", plain(.0))]

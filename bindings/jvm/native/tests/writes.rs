@@ -68,7 +68,7 @@ fn mixed(path: &Path, flags: i32, wish: EngineWish, depth: u32) -> Option<WriteW
             assert_eq!(read, expected, "buffer, block {block}");
         }
     }
-    // Without io_uring there is no choice.
+    // Only one engine is available without io_uring.
     ring.is_uring().then(|| ring.targets().write_way(0))
 }
 

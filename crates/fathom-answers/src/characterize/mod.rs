@@ -32,7 +32,7 @@ SPC, FIU), compressed (zstd, gzip) or not. - is standard input.
       --title=TEXT    its heading
       --force         overwrite a file that is not an earlier page
 
-Exit: 0, 1 if there are no requests or the trace cannot be read.
+Exit: 0, or 1 if the trace is unreadable or contains no requests.
 ",
     run,
 };

@@ -18,7 +18,7 @@ pub(super) struct Characterized {
     pub(super) profile: Profile,
     pub(super) losses: Losses,
     pub(super) complaints: Complaints,
-    /// The reason why the trace ends early.
+    /// Why the trace ends early.
     pub(super) cut_off: Option<String>,
 }
 

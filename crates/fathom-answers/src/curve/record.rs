@@ -35,7 +35,7 @@ pub(crate) struct CurveRun {
     pub(super) curve: usize,
     /// Its load.
     pub(super) load: Load,
-    /// The reason why it failed; failed runs do not count.
+    /// Why it failed; failed runs do not count.
     pub(super) failure: Option<String>,
     /// I/Os per second that completed.
     pub(super) rate: f64,

@@ -79,7 +79,7 @@ pub(crate) struct Comparison {
     pub(crate) rank_p: Option<f64>,
     /// The figures of one side are wrong, so the difference is not called real.
     pub(crate) is_refused: bool,
-    /// The reason why there is no interval and no verdict, although there are values.
+    /// Why there is no interval and no verdict, although there are values.
     obstacle: Option<ComparisonVerdict>,
 }
 

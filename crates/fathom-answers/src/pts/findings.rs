@@ -16,7 +16,7 @@ use std::ops::Range;
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a PtsPlan,
     pub(crate) parts: Vec<PartFindings<'a>>,
-    /// The reason why it is not a valid result under the specification; empty if it is valid.
+    /// Why it is not a valid result under the specification; empty if it is valid.
     pub(crate) why_not: Vec<String>,
     /// Other remarks for the reader.
     pub(crate) remarks: Vec<String>,

@@ -266,7 +266,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     })
 }
 
-/// The reason why the figures do not meet the requirement; `None` if they do.
+/// Why the figures do not meet the requirement; `None` if they do.
 fn unmet(required: Requirement, results: &[RunResult], quick: &QuickResult) -> Option<String> {
     let verdicts: Vec<VerdictReport> = results.iter().map(checks::judge).collect();
     let is_sound = verdicts.iter().all(VerdictReport::is_sound);
@@ -315,7 +315,7 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The reason why a file cannot be created in a directory, and what to do about it.
+/// Why a file cannot be created in a directory, and what to do about it.
 pub(crate) fn no_file_here(directory: &Path, error: &std::io::Error) -> Failure {
     let place = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let advice = match error.kind() {

@@ -78,7 +78,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
 /// A kind of results file that has its own page.
 struct Kind {
     is: fn(&Path) -> bool,
-    /// The reason why it must be named alone.
+    /// Why it must be named alone.
     alone: &'static str,
     page: fn(&Path, Option<&str>) -> Result<String, Failure>,
     charts: fn(&Path) -> Result<Vec<Figure>, Failure>,

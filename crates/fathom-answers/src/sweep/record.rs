@@ -25,7 +25,7 @@ pub(crate) struct RecordedRun {
     pub(crate) round: usize,
     /// Jobs that ended with an error; such runs do not count.
     pub(crate) failed_jobs: u32,
-    /// The reason why it failed.
+    /// Why it failed.
     #[serde(default)]
     pub(crate) failure: String,
     /// Its complete report; empty if its file system could not be made.

@@ -18,7 +18,7 @@ pub struct LoadError {
     pub(super) fault: Fault,
 }
 
-/// The reason why a shared object is refused.
+/// Why a shared object is refused.
 #[derive(Debug, Error)]
 pub(super) enum Fault {
     /// It cannot be read.

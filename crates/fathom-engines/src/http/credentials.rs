@@ -4,7 +4,7 @@ use fathom_spec::engines::http::HttpOptions;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The reason why there are no credentials.
+/// Why there are no credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum CredentialsError {
     /// Only one of the two keys is set.

@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-/// The reason why a request failed.
+/// Why a request failed.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) errno: Errno,

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use thiserror::Error;
 
-/// The reason why the shares of requests are invalid.
+/// Why the shares of requests are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MixError {
     /// An unknown word, or a share that is not a percentage.

@@ -30,7 +30,7 @@ const PIECE: usize = 1 << 20;
 /// The objects of a job.
 pub(super) struct Bucket {
     options: HttpOptions,
-    /// The reason why the options cannot be used together.
+    /// Why the options cannot be used together.
     objection: Option<EndpointError>,
     connected: OnceCell<(Driver, Rc<Client>)>,
     /// Size of an object in bytes, if every block is an object and all blocks have the same length.

@@ -9,7 +9,7 @@ use fathom_sys::nvme::Refusal;
 use std::io;
 use thiserror::Error;
 
-/// The reason why an I/O cannot be sent as a command, or failed.
+/// Why an I/O cannot be sent as a command, or failed.
 #[derive(Clone, Debug, Error)]
 pub(super) enum CommandError {
     /// NVMe addresses are block numbers.
@@ -57,7 +57,7 @@ pub(super) struct Asked {
     pub(super) length: u32,
 }
 
-/// The reason why a namespace cannot be identified.
+/// Why a namespace cannot be identified.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum NamespaceError {
     /// The device has no namespace.
@@ -74,7 +74,7 @@ pub(super) enum NamespaceError {
     NoRoomForProtection,
 }
 
-/// The reason why a job does not match a namespace.
+/// Why a job does not match a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MisfitError {
     /// A block size that is not a multiple of the namespace's.
@@ -102,7 +102,7 @@ pub(super) enum MisfitError {
     TooLittleMetadata { name: String, needed: u64 },
 }
 
-/// The reason why a placement file cannot be used.
+/// Why a placement file cannot be used.
 #[derive(Debug, Error)]
 pub(super) enum SchemeError {
     /// It cannot be read.

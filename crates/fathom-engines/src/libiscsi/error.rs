@@ -4,7 +4,7 @@ use crate::net::library::LibraryError;
 use fathom_sys::Errno;
 use thiserror::Error;
 
-/// The reason why the name of a unit is invalid.
+/// Why the name of a unit is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnitError {
     /// A password in the name; it is not shown.
@@ -26,7 +26,7 @@ pub(super) enum UnitError {
     NoNumber { text: String, lun: String },
 }
 
-/// The reason why there is no session with a target.
+/// Why there is no session with a target.
 #[derive(Debug, Error)]
 pub(super) enum SessionError {
     /// Invalid name of the unit.

@@ -110,7 +110,7 @@ pub(super) trait Listener {
     fn explained(&mut self, cookie: u64, text: &str);
 }
 
-/// The reason why a connection failed.
+/// Why a connection failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// An error of the socket.

@@ -7,7 +7,7 @@ use fathom_sys::Errno;
 use std::io;
 use thiserror::Error;
 
-/// The reason why `uri=` is invalid.
+/// Why `uri=` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UriError {
     /// Not a URI.
@@ -41,7 +41,7 @@ pub(super) enum UriError {
     UnknownParameter(String),
 }
 
-/// The reason why the negotiation of an export failed.
+/// Why the negotiation of an export failed.
 #[derive(Debug, Error)]
 pub(super) enum HandshakeError {
     /// No connection.

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Poll interval: libraries have timers, for reconnection and timeouts, which no socket signals.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// The reason why a connection was lost, as its library puts it.
+/// Why a connection was lost, as its library puts it.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct ConnectionLost(pub(crate) String);
@@ -29,7 +29,7 @@ pub(crate) struct Ends {
     /// Error texts by slot.
     explained: Vec<Option<String>>,
     in_flight: usize,
-    /// The reason why the connection that is being closed was lost.
+    /// Why the connection that is being closed was lost.
     lost: Option<ConnectionLost>,
 }
 

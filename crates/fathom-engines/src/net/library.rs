@@ -6,7 +6,7 @@ use libloading::Library;
 use std::path::Path;
 use thiserror::Error;
 
-/// The reason why a library cannot be used.
+/// Why a library cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum LibraryError {
     /// A static program cannot load client libraries.

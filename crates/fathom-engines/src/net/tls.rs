@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The reason why TLS cannot be set up.
+/// Why TLS cannot be set up.
 #[derive(Debug, Error)]
 pub(crate) enum TlsError {
     /// No supported version of TLS.

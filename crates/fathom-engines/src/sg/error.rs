@@ -6,7 +6,7 @@ use fathom_sys::Errno;
 use fathom_sys::scsi::Answer;
 use thiserror::Error;
 
-/// The reason why a command failed.
+/// Why a command failed.
 #[derive(Clone, Debug, Error)]
 pub(crate) enum ScsiError {
     /// The system cannot deliver it.

@@ -101,7 +101,7 @@ impl Channel {
         self.is_over
     }
 
-    /// The reason why nothing was received.
+    /// Why nothing was received.
     pub fn fault(&self) -> &str {
         match (&self.fault, self.is_over) {
             (Some(fault), _) => fault,

@@ -134,7 +134,7 @@ impl Rules {
         }
     }
 
-    /// The reason why a path is refused. What counts is its target, after symbolic links and dots; the reason reveals
+    /// Why a path is refused. What counts is its target, after symbolic links and dots; the reason reveals
     /// neither the target nor whether it exists.
     fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let refused = |option: &str| {

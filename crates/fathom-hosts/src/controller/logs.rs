@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The reason why a log of a host is missing or incomplete.
+/// Why a log of a host is missing or incomplete.
 #[derive(Debug, Error)]
 pub(super) enum LogError {
     /// A name that does not belong to any of the host's jobs.

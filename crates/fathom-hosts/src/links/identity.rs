@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::{fs, io};
 use thiserror::Error;
 
-/// The reason why a peer is refused.
+/// Why a peer is refused.
 #[derive(Debug, Error)]
 pub(crate) enum IdentityError {
     /// The user of a socket file cannot be determined.
@@ -36,7 +36,7 @@ pub(crate) enum IdentityError {
     SharedNumber(u32),
 }
 
-/// The reason why the kernel's socket tables do not name a user.
+/// Why the kernel's socket tables do not name a user.
 #[derive(Debug, Error)]
 pub(crate) enum TableError {
     /// A table that cannot be read.

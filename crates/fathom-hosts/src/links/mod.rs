@@ -31,7 +31,7 @@ pub struct Connection {
     is_refused: bool,
     /// Last line received before the greeting.
     noise: String,
-    /// The reason why nothing more will arrive.
+    /// Why nothing more will arrive.
     end: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// The reason why nothing more will arrive; `None` if more may. Frames received earlier are still returned.
+    /// Why nothing more will arrive; `None` if more may. Frames received earlier are still returned.
     pub fn end(&self) -> Option<&str> {
         self.end.as_deref()
     }

@@ -26,7 +26,7 @@ const END_PATIENCE: Duration = Duration::from_millis(500);
 /// Maximum time that it may take if it first has to remove a program, or was told to end.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The reason why hosts cannot be reached through a shell.
+/// Why hosts cannot be reached through a shell.
 #[derive(Debug, Error)]
 pub enum ShellError {
     /// The command is empty or malformed.

@@ -214,7 +214,7 @@ impl fmt::Display for Address {
 #[error("{0:?} is not an address; expected HOST, HOST:PORT or [ADDRESS]:PORT")]
 pub struct AddressError(String);
 
-/// The reason why a host cannot be reached.
+/// Why a host cannot be reached.
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The name of the host is not an address.

@@ -13,7 +13,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
 use thiserror::Error;
 
-/// The reason why a collector does not receive the figures.
+/// Why a collector does not receive the figures.
 #[derive(Debug, Error)]
 pub enum OtlpError {
     /// The request failed.

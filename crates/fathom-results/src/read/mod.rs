@@ -16,7 +16,7 @@ use std::path::Path;
 /// Maximum file size, so that an endless device does not fill the memory.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The reason why a result could not be read: what was wrong, where, and how to fix it.
+/// Why a result could not be read: what was wrong, where, and how to fix it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadError(String);
 

@@ -113,7 +113,7 @@ pub trait LogKeeper {
     fn log_losses(&self) -> LogLosses;
 }
 
-/// The reason why idleness is not measured.
+/// Why idleness is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdlenessError {
     /// A limit on processes or threads, with advice.
@@ -245,7 +245,7 @@ pub struct GroupFailure {
     pub message: String,
 }
 
-/// The reason why logs cannot be written.
+/// Why logs cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogError {
     /// The log writer's process could not be created.

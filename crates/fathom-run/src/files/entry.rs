@@ -133,7 +133,7 @@ impl FileEntry {
     }
 }
 
-/// The reason why a clone's files cannot be used: the text of the job's error line, and further messages.
+/// Why a clone's files cannot be used: the text of the job's error line, and further messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// The error.

@@ -1,4 +1,4 @@
-//! The reason why a run cannot be planned.
+//! Why a run cannot be planned.
 
 use fathom_errors::plain;
 use std::io;

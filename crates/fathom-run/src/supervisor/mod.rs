@@ -177,7 +177,7 @@ pub struct Outcome {
     pub lost_logs: bool,
 }
 
-/// The reason why a run could not start.
+/// Why a run could not start.
 #[derive(Debug)]
 pub enum StartError {
     /// The system refused memory, a process, or a descriptor.

@@ -74,7 +74,7 @@ impl<'a> TriggerSignal<'a> {
         Some(Duration::from_nanos(left))
     }
 
-    /// The reason why the trigger fires now, for a message.
+    /// Why the trigger fires now, for a message.
     pub fn cause(&mut self, started_ns: u64, now: u64) -> Option<String> {
         if self.time_left(started_ns, now).is_some_and(|left| left.is_zero()) {
             return Some("--trigger-timeout is over".to_owned());

@@ -65,7 +65,7 @@ pub struct RegionWrites {
     pub again: u64,
 }
 
-/// The reason why a region has no valid schedule.
+/// Why a region has no valid schedule.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NoSchedule {
     /// The region has fewer blocks than `spr_num_regions`.

@@ -76,7 +76,7 @@ impl Drop for Arena {
     }
 }
 
-/// The reason why the memory cannot be allocated, with advice.
+/// Why the memory cannot be allocated, with advice.
 struct Refusal {
     errno: Errno,
     cause: Cause,

@@ -1,4 +1,4 @@
-//! The reason why the zones of a file cannot be used.
+//! Why the zones of a file cannot be used.
 
 use fathom_sys::Errno;
 use thiserror::Error;

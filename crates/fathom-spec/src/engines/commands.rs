@@ -165,7 +165,7 @@ impl OptionValue for WriteModes {
     }
 }
 
-/// The reason why the shares of commands are invalid, in fio's words.
+/// Why the shares of commands are invalid, in fio's words.
 #[derive(Debug, Error)]
 enum SharesError {
     #[error("fio: invalid write_mode value: {0}")]

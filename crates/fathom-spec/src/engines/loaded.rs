@@ -9,7 +9,7 @@ use crate::value::{NoSource, ParseContext};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-/// The reason why an option of a loaded engine cannot become a job option.
+/// Why an option of a loaded engine cannot become a job option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitOption {
     /// A name that job files cannot contain.

@@ -56,7 +56,7 @@ pub struct EngineDef {
     pub summary: &'static str,
     /// Whether it works in this version.
     pub built: bool,
-    /// The reason why it is not built; empty if it is.
+    /// Why it is not built; empty if it is.
     pub obstacle: &'static str,
     /// A build leaves it out unless the Cargo feature of that name is enabled.
     pub optional: bool,
@@ -402,7 +402,7 @@ fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Resu
 pub const EXTERNAL: EngineDef =
     EngineDef::new("external", "an engine of your own, external:PATH of a shared object").built();
 
-/// The reason why these engines are not built.
+/// Why these engines are not built.
 const NO_IME: &str =
     "it needs DDN's Infinite Memory Engine and its client library, which are sold with the hardware";
 

@@ -23,7 +23,7 @@ pub struct HostEntry {
 /// Maximum number of hosts of a run.
 pub(super) const MOST_HOSTS: usize = 100_000;
 
-/// The reason why a list of hosts is invalid.
+/// Why a list of hosts is invalid.
 #[derive(Debug, Error)]
 pub enum HostListError {
     /// A file of hosts.

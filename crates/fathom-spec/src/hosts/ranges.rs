@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// The reason why a name with brackets is not a valid range.
+/// Why a name with brackets is not a valid range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RangeError {
     /// `node[1-3`

@@ -118,7 +118,7 @@ fn preparation(device: &str, _: &ActOptions) -> Vec<Section> {
     ]
 }
 
-/// The reason why the options yield no load.
+/// Why the options yield no load.
 fn unfit(own: &ActOptions) -> Option<String> {
     let most_threads = READS_PER_SECOND * u64::from(own.load);
     if own.load == 0 {

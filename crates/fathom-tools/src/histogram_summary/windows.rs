@@ -64,7 +64,7 @@ pub(super) fn read(files: &[PathBuf], rules: &Rules) -> Result<Vec<Window>, Fail
     Ok(all)
 }
 
-/// The reason why a line does not belong to a histogram log.
+/// Why a line does not belong to a histogram log.
 #[derive(Debug, Error)]
 enum BadLine {
     #[error(

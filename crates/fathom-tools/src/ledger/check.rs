@@ -334,7 +334,7 @@ fn write_text(
     Ok(())
 }
 
-/// The reason why there was no promise to check, and how to get one.
+/// Why there was no promise to check, and how to get one.
 fn nothing_promised(options: &Options, accounts: &[Account]) -> String {
     let has_writes = accounts.iter().any(|account| !account.operations.is_empty());
     let why = match options.after {

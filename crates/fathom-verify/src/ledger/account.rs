@@ -4,7 +4,7 @@ use super::record::{Issued, Record, Records, Start, SyncKind, looks_like_ledger}
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// The reason why a ledger cannot be used.
+/// Why a ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccountError {
     /// The beginning of the ledger is missing.

@@ -14,7 +14,7 @@ pub struct FileToCheck {
     pub members: Vec<(usize, u32)>,
 }
 
-/// The reason why a file returned no data.
+/// Why a file returned no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
     /// It is unusable, so nothing can be checked.
@@ -33,7 +33,7 @@ pub struct Unusable(pub String);
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// The reason why there is no result.
+/// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Ledgers for one file are from different boots of the machine, so the order of their writes is unknown.

@@ -92,7 +92,7 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(if may_do_more { Bottleneck::DeviceAtThisDepth } else { Bottleneck::Device }, reasons)
 }
 
-/// The reason why the kernel's device counters do not help here.
+/// Why the kernel's device counters do not help here.
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.shares_counters() && !evidence.is_on_server() {
         return Some(

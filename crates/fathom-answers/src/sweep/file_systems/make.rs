@@ -39,7 +39,7 @@ pub(in crate::sweep) enum Made<T> {
     Ready(T),
     /// A signal ended it.
     Stopped(i32),
-    /// The reason why it failed; other kinds may still succeed.
+    /// Why it failed; other kinds may still succeed.
     Failed(String),
 }
 

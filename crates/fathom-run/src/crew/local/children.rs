@@ -84,7 +84,7 @@ impl LocalCrew<'_> {
         Lost { ended, cpu, without_memory }
     }
 
-    /// The reason why a signal indicates a memory shortage: a program that gets no memory aborts, and the kernel kills
+    /// Why a signal indicates a memory shortage: a program that gets no memory aborts, and the kernel kills
     /// processes of a control group that has reached its limit.
     fn memory_ran_out(&mut self, signal: i32) -> Option<String> {
         let kills = limits::group_memory_kills();

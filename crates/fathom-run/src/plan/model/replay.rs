@@ -21,7 +21,7 @@ pub struct ReplayPlan {
     pub scan: Scan,
     /// Problems that do not prevent a replay.
     pub warnings: Vec<String>,
-    /// The reason why it cannot be replayed.
+    /// Why it cannot be replayed.
     pub failure: Option<Failure>,
 }
 
@@ -70,7 +70,7 @@ pub enum LogSource {
     Copy(usize),
 }
 
-/// The reason why a log cannot be replayed; becomes the job's error.
+/// Why a log cannot be replayed; becomes the job's error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The error.

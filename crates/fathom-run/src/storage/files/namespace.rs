@@ -78,7 +78,7 @@ impl Namespace {
         Ok(descriptor)
     }
 
-    /// The reason why an existing object cannot be the engine's target; `None` if it can.
+    /// Why an existing object cannot be the engine's target; `None` if it can.
     fn objection(&self, found: &Found) -> Option<(i32, &'static str)> {
         let kind = found.file_type();
         let on_directories = self.metadata.on_directories;

@@ -36,7 +36,7 @@ const STEP_NS: u64 = 10_000;
 /// The entry is due immediately.
 const AT_ONCE: u64 = u64::MAX;
 
-/// The reason why a log was not replayed to its end.
+/// Why a log was not replayed to its end.
 #[derive(Debug, Error)]
 #[error("{log}: {fault}")]
 struct ReplayError {

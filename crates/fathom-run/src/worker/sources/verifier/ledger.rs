@@ -30,7 +30,7 @@ const BUFFER: usize = 4096;
 /// Identifies the boot of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// The reason why the ledger cannot be written.
+/// Why the ledger cannot be written.
 #[derive(Debug, Error)]
 enum LedgerError {
     /// The machine does not report its boot, so a check could not detect lost data.
@@ -65,7 +65,7 @@ pub(super) struct Ledger {
     /// Record numbers by slot.
     open: Box<[Option<u64>]>,
     next_id: u64,
-    /// The reason why writing failed, after which no more is written.
+    /// Why writing failed, after which no more is written.
     problem: Option<io::Error>,
 }
 

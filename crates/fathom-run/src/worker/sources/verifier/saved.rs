@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use thiserror::Error;
 
-/// The reason why a state file cannot be used.
+/// Why a state file cannot be used.
 #[derive(Debug, Error)]
 enum LimitError {
     /// The file cannot be read.

@@ -26,7 +26,7 @@ pub(super) struct Task {
     pub(super) thread: u16,
 }
 
-/// The reason why a read cannot be checked: a defect in this program.
+/// Why a read cannot be checked: a defect in this program.
 #[derive(Debug, Error)]
 enum CheckerError {
     /// A thread panicked with this text.

@@ -42,7 +42,7 @@ public final class Fathom {
      *
      * @param job the jobs
      * @return the result of the run
-     * @throws FathomException if there is no program, or it ends without a result
+     * @throws FathomException if the program is missing or ends without a result
      * @throws IOException if its output cannot be read
      * @throws InterruptedException if the thread was interrupted; the jobs are ended
      */
@@ -72,7 +72,7 @@ public final class Fathom {
      * @param interval time between two reports, at least a millisecond
      * @param listener called in the calling thread; an exception from it ends the jobs
      * @return the result of the run
-     * @throws FathomException if there is no program, or it ends without a result
+     * @throws FathomException if the program is missing or ends without a result
      * @throws IOException if its output cannot be read
      * @throws InterruptedException if the thread was interrupted; the jobs are ended
      */

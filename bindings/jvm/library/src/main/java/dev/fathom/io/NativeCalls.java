@@ -27,7 +27,7 @@ final class NativeCalls {
 
     /**
      * Returns the lifetime of a direct buffer's memory. Arenas are a preview in Java 18 to 21, and an incubating module in 17: there, any buffer
-     * that may belong to an arena counts as an arena buffer. Throws if the memory is no longer valid.
+     * that may belong to an arena counts as an arena buffer. Throws if the memory has been freed.
      */
     static Lifetime lifetime(ByteBuffer buffer) {
         return MAY_HAVE_ARENAS ? Lifetime.ARENA : Lifetime.REACHABLE;

@@ -39,7 +39,7 @@ final class Staging {
         return kept;
     }
 
-    /** Takes back memory that is no longer in use. */
+    /** Returns unused memory to the pool. */
     void give(ByteBuffer memory) {
         int bytes = memory.capacity();
         if (bytes > LARGEST_KEPT) {

@@ -76,7 +76,7 @@ final class NativeCalls {
         return MemorySegment.ofBuffer(buffer.duplicate().clear()).address();
     }
 
-    /** Returns the lifetime of a direct buffer's memory. Throws if the memory is no longer valid. */
+    /** Returns the lifetime of a direct buffer's memory. Throws if the memory has been freed. */
     static Lifetime lifetime(ByteBuffer buffer) {
         MemorySegment segment = MemorySegment.ofBuffer(buffer);
         if (!segment.scope().isAlive()) {
