@@ -13,7 +13,7 @@ pub(crate) struct Cause {
     function: &'static str,
 }
 
-/// Causes that fio also reports.
+/// The cause of a failure that fio also reports, with the file and function that fio names.
 const fn of_fio(file: &'static str, function: &'static str) -> Cause {
     Cause { file, function }
 }
@@ -55,7 +55,7 @@ impl Cause {
     pub(crate) const BUFFER_FILE: Cause = of_fio("memory.c", "open mmap file");
     /// A job without a size.
     pub(crate) const TOTAL_SIZE: Cause = of_fio("filesetup.c", "total_file_size");
-    /// Files removed after the run.
+    /// Removing files after the run.
     pub(crate) const UNLINK: Cause = of_fio("filesetup.c", "unlink");
     /// A file smaller than a zone.
     pub(crate) const ZONES: Cause = of_fio("zbd.c", "zbd_create_zone_info() failed");
@@ -66,7 +66,7 @@ impl Cause {
     /// A log to replay that cannot be read.
     pub(crate) const LOG_READ: Cause = of_fio("iolog.c", "iolog read");
 
-    /// A block of `random_distribution=sequence` that a file does not have.
+    /// `random_distribution=sequence` names a block that the file does not have.
     pub(crate) const SEQUENCE: Cause = of_fio("io_u.c", "sequence block out of bounds");
     /// The job's rules conflict with the sizes of its files.
     pub(crate) const SIZES: Cause = of_fathom("file sizes");

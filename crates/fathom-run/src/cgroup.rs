@@ -60,15 +60,15 @@ impl MadeGroups {
         }
     }
 
-    /// Removes the created directories, inner ones first. Groups in use stay.
+    /// Removes the created directories, inner ones first. Groups that still hold processes are kept.
     pub(crate) fn remove(&mut self) -> Vec<(PathBuf, io::Error)> {
         let removals = self.0.drain(..).rev().map(|path| (std::fs::remove_dir(&path), path));
         removals.filter_map(|(result, path)| result.err().map(|error| (path, error))).collect()
     }
 }
 
-/// Moves the calling thread into the worker's group; in version 2 its whole process, because groups of that
-/// version hold processes.
+/// Moves the calling thread into the worker's group. Version 2 moves the thread's whole process, because its
+/// groups hold processes rather than threads.
 pub(crate) fn join(worker: &WorkerPlan) -> Result<(), GroupError> {
     let Some(group) = &worker.placement.control_group else { return Ok(()) };
     let hierarchy = hierarchy(worker)?;
@@ -161,8 +161,8 @@ fn set_weight(
     })
 }
 
-/// Enables the controller in every group above the directory. If that fails, the missing weight file is
-/// reported.
+/// Enables the controller in every group above the directory. Failures are ignored here: the caller then
+/// reports that the weight file is missing.
 fn enable_io(hierarchy: &Hierarchy, directory: &Path) {
     let above: Vec<&Path> =
         directory.ancestors().skip(1).take_while(|part| part.starts_with(&hierarchy.root)).collect();

@@ -76,7 +76,7 @@ impl Completions {
         self.count == 0
     }
 
-    /// All completions, in the order of arrival.
+    /// All completions, in order of arrival.
     #[inline(always)]
     pub fn list(&self) -> &[Completion] {
         &self.list[..self.count]
@@ -87,7 +87,7 @@ impl Completions {
         &mut self.list[..self.count]
     }
 
-    /// Clears the list and sets a limit.
+    /// Clears the list and limits the number of completions to collect.
     #[inline(always)]
     pub fn begin(&mut self, limit: u32) {
         self.count = 0;
@@ -99,17 +99,17 @@ impl Completions {
 pub struct Setup<'a> {
     /// The job.
     pub job: &'a JobSpec,
-    /// Declaration of the engine, needed by wrappers around it.
+    /// The declaration of the engine; wrappers around the engine need it.
     pub definition: &'static EngineDef,
-    /// Sets up the wrapped engine.
+    /// The constructor of the wrapped engine.
     pub open: Open,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
     /// Storage of the files.
     pub storage: &'a dyn Storage,
-    /// The job reads.
+    /// True if the job reads.
     pub reads: bool,
-    /// The job writes.
+    /// True if the job writes.
     pub writes: bool,
     /// Index of the clone within the job, from 0.
     pub clone: u32,
@@ -121,7 +121,7 @@ pub struct Setup<'a> {
     pub shares_descriptors: bool,
 }
 
-/// Sets an engine up.
+/// Constructor of an engine.
 pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
 /// Why an engine cannot be set up.
@@ -129,7 +129,7 @@ pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 pub struct SetupError {
     /// The error.
     pub errno: Errno,
-    /// The system or library call that failed.
+    /// The name of the system or library call that failed.
     pub call: &'static str,
     /// Advice in one sentence; may be empty.
     pub advice: String,
@@ -159,7 +159,7 @@ pub trait EngineType: Engine + Sized {
         Self::DEFINITION
     }
 
-    /// The storage of a job's data. The default is for engines that use files and devices, or no storage at all.
+    /// The storage of a job's data. The default suits engines that use files and devices, or no storage.
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
         storage::of_kind(Self::DEFINITION.storage)
     }
@@ -176,8 +176,8 @@ pub trait Engine {
         false
     }
 
-    /// True if the engine runs something in addition to its I/Os that may end before the job does; the loop
-    /// then checks after each I/O.
+    /// True if the engine runs an activity besides its I/Os, such as a program, that may end before the job
+    /// does. The loop then calls [`is_over`](Engine::is_over) after each I/O.
     fn may_be_over(&self) -> bool {
         false
     }
@@ -194,30 +194,31 @@ pub trait Engine {
         false
     }
 
-    /// True once that has ended, and the job with it; an error becomes the job's error.
+    /// Returns a result once the activity besides the I/Os has ended, which ends the job; an error becomes the
+    /// job's error.
     fn is_over(&mut self) -> Option<Result<(), FileError>> {
         None
     }
 
-    /// Called when the job has ended: stops anything that the engine runs in addition to its I/Os. May take any
-    /// time.
+    /// Called when the job has ended: stops any activity that the engine runs besides its I/Os. May block for
+    /// any length of time.
     fn end(&mut self) {}
 
-    /// Ends the I/Os in flight with `ECANCELED`, because the loop will not wait for them. Not needed by engines
-    /// that complete every unit in [`queue`](Engine::queue), or that never wait for a peer.
+    /// Ends the I/Os in flight with `ECANCELED`, because the loop will not wait for their completion. Not
+    /// needed by engines that complete every unit in [`queue`](Engine::queue), or that never wait for a peer.
     fn cancel(&mut self) {}
 
-    /// Takes one unit. `slot` is returned with its completion. Reporting a completion, here or in
+    /// Accepts one unit. `slot` is returned with its completion. Reporting a completion, here or in
     /// [`reap`](Engine::reap), also guarantees that the unit's buffer is no longer accessed.
     fn queue(&mut self, slot: u32, io: &Io) -> Queued;
 
-    /// Sets the ranges of the trim that is queued next: offsets and lengths in bytes. The unit has the offset
-    /// of the first range and the sum of the lengths. Only for engines that [can](EngineDef::many_ranges) trim
-    /// several ranges.
+    /// Sets the ranges of the trim that is queued next: offsets and lengths in bytes. The unit's offset is that
+    /// of the first range, its length the sum of all lengths. Only for engines that
+    /// [can](EngineDef::many_ranges) trim several ranges.
     fn set_ranges(&mut self, _slot: u32, _file: u32, _ranges: &[(u64, u32)]) {}
 
-    /// The buffer of the read that is queued next holds the expected data: the device compares it instead of
-    /// reading. Only for engines whose jobs may ask for that.
+    /// Marks the read that is queued next as a comparison: its buffer holds the expected data, and the device
+    /// compares instead of reading. Only for engines that offer such a comparison.
     fn expect(&mut self, _slot: u32) {}
 
     /// True if the completed write in this slot wrote zeroes instead of its buffer.
@@ -231,7 +232,8 @@ pub trait Engine {
         Ok(0)
     }
 
-    /// Waits for at least `min` units to complete (0: polls once), and lists as many as fit.
+    /// Waits for at least `min` units to complete (0 polls once), and lists as many completions as fit into
+    /// `out`.
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
         let waited = self.await_ends(min, out.room() as u32);
         self.list_ends(out);
@@ -244,7 +246,7 @@ pub trait Engine {
         false
     }
 
-    /// Waits for at least `min` units to complete (0: polls once), and makes up to `most` completions available.
+    /// Waits for at least `min` units to complete (0 polls once), and makes up to `most` completions available.
     fn await_ends(&mut self, _min: u32, _most: u32) -> Result<(), Errno> {
         Ok(())
     }
@@ -267,8 +269,8 @@ pub trait Engine {
         }
     }
 
-    /// Waits for a unit to complete, at most for `span`, and lists as many as fit. Not needed by engines that
-    /// keep nothing in flight.
+    /// Waits for a unit to complete, at most for `span`, and lists as many completions as fit into `out`. Not
+    /// needed by engines that keep nothing in flight.
     fn reap_within(&mut self, _span: Duration, out: &mut Completions) -> Result<(), Errno> {
         self.reap(0, out)
     }
@@ -280,25 +282,26 @@ pub trait Engine {
     }
 
     /// Releases the engine's own memory of a file, such as the pages of a mapping, so that the kernel can drop
-    /// it. All writes have been synced; the file stays usable.
+    /// it. The caller has synced all writes; the file stays usable.
     fn let_go(&mut self, _file: u32) {}
 
     /// Called when the file with this index has a new descriptor: it was closed and reopened without I/O in flight.
     fn reopened(&mut self, _index: usize) {}
 
-    /// False if the engine hands nothing over, so that counting submissions and reaps is pointless.
+    /// False if the engine does not pass units on in batches, so that counting submissions and reaps is
+    /// pointless.
     fn counts_batches(&self) -> bool {
         true
     }
 
     /// True if every unit completes inside [`queue`](Engine::queue): the loop then runs one unit at a time.
-    /// Asked once, after setup, when the engine's capabilities are known.
+    /// Called once, after setup, because the engine's capabilities are known only then.
     fn ends_at_once(&self, definition: &EngineDef) -> bool {
         definition.synchronous
     }
 
-    /// The protocol's status of the failed unit in this slot, such as `HTTP 503 Slow Down`, to complement the
-    /// error number.
+    /// The protocol's status for the failed unit in this slot, such as `HTTP 503 Slow Down`; messages print it
+    /// after the error number.
     fn protocol_status(&mut self, _slot: u32) -> Option<String> {
         None
     }
@@ -310,7 +313,7 @@ pub trait Engine {
         Vec::new()
     }
 
-    /// Counters and timings of the engine besides those of I/Os, since its setup. Called at the end.
+    /// Counters and timings of the engine besides those of I/Os, since its setup. Called when the job ends.
     fn figures(&mut self) -> EngineFigures {
         EngineFigures::default()
     }

@@ -1,5 +1,5 @@
-//! Messages about exhausted limits: which one, its value, and how to raise it. The limits are read after the
-//! failure, in the process that hit them.
+//! Messages about exhausted limits: each names the limit, its value, and how to raise it. The limits are read
+//! after the failure, in the process that hit them.
 
 use fathom_sys::limits::{self, GroupLimit, Limit, Resource};
 use fathom_sys::{Errno, file_system, forbidden};
@@ -16,7 +16,8 @@ pub fn processes(errno: Errno) -> String {
 
 fn number_of_processes() -> String {
     let of_user = Limit::of(Resource::Processes).soft;
-    // The failed process may already have ended its threads, so the current usage proves little.
+    // The failed process may already have ended its threads, so the current usage does not prove which limit it
+    // hit.
     let tighter = |found: &GroupLimit| of_user.is_none_or(|of_user| found.limit < of_user);
     if let Some(GroupLimit { group, limit, .. }) = limits::group_processes().filter(tighter) {
         return format!(
@@ -57,7 +58,7 @@ pub fn memory() -> String {
     }
 }
 
-/// A file could not be opened; `None` for errors that are not about limits.
+/// The message for a file that could not be opened; `None` for errors that have nothing to do with limits.
 pub fn open_files(errno: Errno) -> Option<String> {
     match errno {
         Errno(libc::EMFILE) => {
@@ -75,7 +76,7 @@ pub fn open_files(errno: Errno) -> Option<String> {
     }
 }
 
-/// A file system has no space for a call on `path`; `None` for other errors.
+/// The message for a call on `path` that found the file system full; `None` for other errors.
 pub fn space(errno: Errno, path: &Path) -> Option<String> {
     let place = path.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
     match errno.0 {

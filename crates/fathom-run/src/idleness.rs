@@ -1,6 +1,7 @@
-//! Measures how idle the processors are (`--idle-prof`). A separate process has one thread per processor, bound to it, that
-//! only runs when no other thread wants to. Each repeats a small unit of work and counts. The processor time of a unit is
-//! calibrated beforehand, so that other load does not matter. Then idleness = units done × time of a unit / elapsed time.
+//! Measures how idle the processors are (`--idle-prof`). A separate process has one thread per processor, bound
+//! to that processor, which runs only when no other thread wants to. Each thread repeats a small unit of work
+//! and counts the repetitions. The processor time of one unit is calibrated beforehand and does not depend on
+//! other load. Then idleness = units done × time of a unit / elapsed time.
 
 use fathom_stats::report::IdlenessReport;
 use fathom_sys::clock::monotonic_ns;
@@ -11,14 +12,14 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::Duration;
 
-/// Steps of a unit: about ten microseconds of arithmetic in registers, so that only the processor is
-/// contended for.
+/// Steps of a unit: about ten microseconds of arithmetic in registers, so that the thread contends for the
+/// processor only, not for memory.
 const UNIT_STEPS: u32 = 6000;
 /// Units per sample: enough to make the cost of reading the clock negligible.
 const UNITS_PER_SAMPLE: u32 = 16;
-/// Timed samples per calibration.
+/// Number of timed samples per calibration.
 const SAMPLES: u32 = 64;
-/// A busy machine may delay the calibration, but not for longer than this.
+/// Time limit of the calibration, which other load may delay.
 const LONGEST_CALIBRATION: Duration = Duration::from_secs(10);
 
 /// State that a processor's thread shares with the supervisor. All-zero memory is a valid initial state.
@@ -27,9 +28,9 @@ struct CpuBlock {
     units: AtomicU64,
     /// Mean time of a unit in ns, as bits; 0 until it is known.
     unit_mean: AtomicU64,
-    /// Standard deviation of this time in ns, as bits.
+    /// Standard deviation of the unit's time in ns, as bits.
     unit_stddev: AtomicU64,
-    /// errno of the failure that stopped its thread; 0 for none.
+    /// errno of the failure that stopped the processor's thread; 0 for none.
     failed: AtomicI32,
 }
 
@@ -42,13 +43,14 @@ pub(crate) struct IdleProcess {
 }
 
 impl IdleProcess {
-    /// Starts it and waits until it is calibrated, or until `interrupted` returns true (`EINTR`). `in_child`
-    /// prepares the process like every process of a run. The process gets a new session, whose share of the
-    /// processors is lowered only after the calibration, because a busy machine would delay it otherwise.
+    /// Starts the process and waits until it is calibrated, or until `interrupted` returns true (`EINTR`).
+    /// `in_child` prepares the process like every process of a run. The process gets a new session, whose share
+    /// of the processors is lowered only after the calibration, because a busy machine would delay it
+    /// otherwise.
     ///
     /// # Safety
     ///
-    /// The calling process must have one thread only.
+    /// The calling process must be single-threaded.
     pub(crate) unsafe fn start(
         in_child: impl Fn(),
         interrupted: impl FnMut() -> bool,
@@ -69,7 +71,8 @@ impl IdleProcess {
                         }
                     }
                 });
-                // Reached only if no thread could be set up; threads run until they are killed.
+                // This point is reached only if no thread could be set up, because the threads run until they
+                // are killed.
                 process::exit_now(1);
             }
             Fork::Parent(pid) => pid,
@@ -101,7 +104,7 @@ impl IdleProcess {
         Err(Errno(libc::ETIMEDOUT))
     }
 
-    /// Restarts the count.
+    /// Restarts the measurement.
     pub(crate) fn restart(&mut self) {
         self.units_before = self.blocks.all().map(|block| block.units.load(Relaxed)).collect();
         self.since_ns = monotonic_ns();
@@ -139,7 +142,7 @@ pub fn calibrate() -> Result<IdlenessReport, Errno> {
     // SAFETY: the caller has one thread.
     let idle = unsafe {
         let in_child = || {
-            // The measurement works without it.
+            // The measurement works without the parent-death signal, so its failure is ignored.
             let _ = process::die_with_parent();
         };
         IdleProcess::start(in_child, || false)
@@ -147,10 +150,10 @@ pub fn calibrate() -> Result<IdlenessReport, Errno> {
     Ok(idle.report(false))
 }
 
-/// The thread of one processor. It never returns.
+/// Runs in the thread of one processor; never returns.
 fn measure(block: &CpuBlock, cpu: u32) {
-    // A processor that has just gone offline has no idleness, nor does one on which this thread would compete
-    // with others.
+    // The measurement is impossible on a processor that has just gone offline, and wrong on one where this
+    // thread would compete with other threads.
     let arranged = affinity::bind(&[cpu]).map(|()| time_of_a_unit());
     let arranged = arranged.and_then(|times| scheduling::become_idle().map(|()| times));
     let (mean, stddev) = match arranged {
@@ -172,7 +175,7 @@ fn time_of_a_unit() -> (f64, f64) {
         (0..UNITS_PER_SAMPLE).for_each(|_| work());
         (scheduling::own_cpu_time_ns() - start) as f64 / f64::from(UNITS_PER_SAMPLE)
     };
-    // The first samples wake the processor up.
+    // The first samples are discarded: they only bring the processor out of its idle state.
     for _ in 0..SAMPLES / 4 {
         black_box(sample());
     }
@@ -185,7 +188,7 @@ fn time_of_a_unit() -> (f64, f64) {
 fn work() {
     let mut state = black_box(1u64);
     for _ in 0..UNIT_STEPS {
-        // Every step depends on the previous result, and the compiler cannot shorten the chain.
+        // Every step depends on the previous result, so the compiler cannot shorten the chain.
         state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     }
     black_box(state);

@@ -1,16 +1,17 @@
-//! The invariants of the data path, and the handling of a broken one. A broken invariant is a defect of fathom: no figure of
-//! the job can be trusted, and its next write could go anywhere. The worker therefore panics immediately with a [`Broken`];
-//! its process or thread turns the panic into the job's error, and fathom exits with status 70. Cheap assertions are always
-//! on, expensive ones if [`CHECKS_ALL`] is set: in debug builds, and so in the tests.
+//! The invariants of the data path, and the handling of a broken one. A broken invariant is a defect in fathom:
+//! no figure of the job can be trusted, and its next write could go to the wrong place. The worker therefore
+//! panics immediately with a [`Broken`]; its process or thread turns the panic into the job's error, and fathom
+//! exits with status 70. Cheap assertions are always on, expensive ones if [`CHECKS_ALL`] is set: in debug
+//! builds, and so in the tests.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::panic_any;
 
-/// Enables expensive assertions, which check more than the current I/O.
+/// Enables expensive assertions, which check more data than the current I/O.
 pub const CHECKS_ALL: bool = cfg!(debug_assertions);
 
-/// An invariant; [`sentence`](Invariant::sentence) explains each one.
+/// An invariant; [`sentence`](Invariant::sentence) describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Invariant {
@@ -34,7 +35,7 @@ pub enum Invariant {
 }
 
 impl Invariant {
-    /// The invariant in a sentence.
+    /// A sentence that describes the invariant.
     pub fn sentence(self) -> &'static str {
         match self {
             Invariant::FreeSlot => "a slot is free or in flight, never both",
@@ -61,9 +62,9 @@ impl Invariant {
 /// A broken invariant: the payload of the panic that ends the worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The invariant.
+    /// The broken invariant.
     pub invariant: Invariant,
-    /// The values that broke it.
+    /// The values that violated the invariant.
     pub seen: String,
 }
 
@@ -73,7 +74,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Ends the job because of this broken invariant.
+/// Panics with a [`Broken`], which ends the job.
 #[cold]
 #[inline(never)]
 pub fn broken(invariant: Invariant, seen: fmt::Arguments<'_>) -> ! {

@@ -18,8 +18,8 @@ pub struct Io {
 }
 
 impl Io {
-    /// An I/O of `length` bytes from `offset` on, in the file with this index and handle. `priority` is the kernel's `ioprio` value for this I/O
-    /// alone; 0 for that of the process.
+    /// An I/O of `length` bytes from `offset` on, in the file with this index and handle. `priority` is the
+    /// kernel's `ioprio` value for this I/O; with 0, the priority of the process applies.
     ///
     /// # Safety
     ///
@@ -49,11 +49,11 @@ impl Io {
         Io { operation: Operation::DataSync, ..Io::sync(file, handle) }
     }
 
-    /// The same I/O, for an engine that needs it beyond the call.
+    /// Copies the I/O for an engine that needs it beyond the call.
     ///
     /// # Safety
     ///
-    /// It must not be used after the engine has reported the unit's completion.
+    /// The copy must not be used after the engine has reported the unit's completion.
     #[inline(always)]
     pub unsafe fn keep(&self) -> Io {
         Io { ..*self }
@@ -77,8 +77,8 @@ impl Io {
         self.handle
     }
 
-    /// Memory to read into or write from: [`length`](Io::length) bytes, owned by the engine until it reports
-    /// the unit's completion.
+    /// The I/O's memory: [`length`](Io::length) bytes, owned by the engine until it reports the unit's
+    /// completion.
     #[inline(always)]
     pub fn buffer(&self) -> *mut u8 {
         self.buffer
@@ -96,7 +96,7 @@ impl Io {
         self.offset
     }
 
-    /// The kernel's `ioprio` value of this I/O; 0 for that of the process.
+    /// The kernel's `ioprio` value of this I/O; with 0, the priority of the process applies.
     #[inline(always)]
     pub fn priority(&self) -> u16 {
         self.priority
@@ -117,7 +117,7 @@ impl Buffers {
     ///
     /// # Safety
     ///
-    /// All of them are in memory that is valid for reads and writes for as long as an engine that was set up with them.
+    /// All buffers are valid for reads and writes for as long as an engine exists that was set up with them.
     pub unsafe fn new(first: *mut u8, stride: usize, length: usize, count: u32) -> Buffers {
         Buffers { first, stride, length, count }
     }
@@ -150,7 +150,7 @@ impl Buffers {
     ///
     /// # Safety
     ///
-    /// There is a buffer for this slot.
+    /// A buffer exists for this slot.
     #[inline(always)]
     pub unsafe fn of_slot(self, slot: u32) -> *mut u8 {
         // SAFETY: the caller's promise.

@@ -1,6 +1,7 @@
-//! Plan and run: what a job does, how files are prepared, the loop of a worker, the crew of all workers, and the supervisor.
+//! Plan and run: the plan of a job, the preparation of its files, the loop of a worker, the crew of all
+//! workers, and the supervisor.
 //!
-//! Nothing here parses option text or prints. A plan goes in; samples and events come out.
+//! This crate neither parses option text nor prints. Its input is a plan; its output is samples and events.
 
 mod cause;
 mod cgroup;

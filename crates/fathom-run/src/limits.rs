@@ -1,6 +1,6 @@
-//! Limits of the job's control groups, and how far these throttled it. They are read before the first I/O and
-//! after the last one, in both versions of control groups, from the job's own group up to the outermost visible
-//! one. The files are described in the kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and
+//! Limits of the job's control groups, and how much they throttled the job. They are read before the first I/O
+//! and after the last one, in both versions of control groups, from the job's own group up to the outermost
+//! visible one. The files are described in the kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and
 //! scheduler/sched-bwc.rst.
 
 use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     directory: PathBuf,
-    /// Path below the root of its hierarchy.
+    /// Path of the group relative to the root of its hierarchy.
     name: String,
     is_v2: bool,
-    /// The hierarchy has CPU limits, or I/O limits.
+    /// True if the hierarchy has CPU limits; likewise for I/O limits.
     has_processors: bool,
     has_io: bool,
 }
@@ -70,7 +70,7 @@ impl Group {
                 let (quota, period) = text.trim().split_once(' ')?;
                 (quota.parse().ok()?, period.parse().ok()?)
             }
-            // So does -1.
+            // In version 1, -1 means no limit.
             false => {
                 let number = |file: &str| self.text(file)?.trim().parse().ok();
                 (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
@@ -154,7 +154,7 @@ impl Group {
     }
 }
 
-/// Bytes read and written, reads and writes of a device, from `io.stat`.
+/// Bytes and operations of a device, as read bytes, written bytes, reads, writes, from `io.stat`.
 fn used_v2(stat: &str, device: &str) -> [u64; 4] {
     let line = stat.lines().find(|line| line.split(' ').next() == Some(device)).unwrap_or_default();
     ["rbytes", "wbytes", "rios", "wios"].map(|key| {
@@ -238,7 +238,7 @@ mod tests {
                 ("blkio.throttle.io_serviced", "253:99 Read 10\n253:99 Write 3\n"),
             ],
         );
-        // The mount shows the hierarchy from the group /outer down.
+        // This mount shows only the part of the hierarchy below the group /outer.
         let mounts = format!(
             "32 31 0:29 / {} rw - cgroup cgroup rw,cpu,cpuacct\n33 31 0:35 /outer {} rw - cgroup cgroup rw,blkio",
             cpu.display(),

@@ -16,7 +16,7 @@ pub enum Message {
     Output(String),
     /// A line for standard error.
     Error(String),
-    /// The error that ended a job; it goes to people, in addition to any report for programs.
+    /// The error that ended a job, printed for people even if the report is for programs.
     Failure(String),
     /// Files are being laid out for a job.
     LayingOut {
@@ -24,7 +24,7 @@ pub enum Message {
         job: String,
         /// Number of files.
         files: usize,
-        /// Their total bytes.
+        /// Total bytes of these files.
         bytes: u64,
     },
     /// A fragment of the engine's figures, as JSON.
@@ -33,24 +33,24 @@ pub enum Message {
     StageChanged,
 }
 
-/// A message with its sender.
+/// A message together with its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Index of the worker in the plan; `None` for a process that serves all of them.
+    /// Index of the worker in the plan; `None` for a process that serves all workers.
     pub worker: Option<usize>,
     /// The message.
     pub message: Message,
 }
 
-/// Longest text of a message; with the header it stays below `PIPE_BUF` (4096).
+/// Longest text of a message; text plus header stay below `PIPE_BUF` (4096).
 const TEXT_LIMIT: usize = 4000;
-/// Kind, length of the text, worker.
+/// Size of a message header: kind, length of the text, worker.
 const HEADER: usize = 1 + 2 + 4;
 const _: () = assert!(HEADER + TEXT_LIMIT <= libc::PIPE_BUF);
-/// Stands for "not a worker".
+/// Value of the worker field for a sender that is not a worker.
 const NOBODY: u32 = u32::MAX;
 
-/// The writing end, owned by one worker; all of them share the pipe.
+/// The writing end of the channel, owned by one worker; all workers share the pipe.
 pub struct MessageSender {
     pipe: Arc<OwnedFd>,
     worker: u32,
@@ -70,12 +70,12 @@ pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
 }
 
 impl MessageSender {
-    /// A sender for a worker on the same channel.
+    /// A sender on the same channel for this worker.
     pub fn of_worker(&self, index: usize) -> MessageSender {
         MessageSender { pipe: Arc::clone(&self.pipe), worker: u32::try_from(index).unwrap_or(NOBODY) }
     }
 
-    /// Sends a message. It is not an error if the supervisor is gone: nothing would read the message.
+    /// Sends a message. Failure is not an error: if the supervisor is gone, the message has no reader.
     pub fn send(&self, message: &Message) {
         let layout;
         let (kind, text) = match message {
@@ -144,8 +144,8 @@ impl MessageReceiver {
     }
 }
 
-/// The first message and its length; the message is `None` if its kind is unknown, and the result is `None` if
-/// it is incomplete.
+/// Decodes the first message and returns it with its length. The message is `None` if its kind is unknown; the
+/// result is `None` if the message is incomplete.
 fn decode(bytes: &[u8]) -> Option<(Option<Envelope>, usize)> {
     let &[kind, low, high, w0, w1, w2, w3] = bytes.first_chunk::<HEADER>()?;
     let end = HEADER + usize::from(u16::from_le_bytes([low, high]));

@@ -1,4 +1,4 @@
-//! Memory shared by the workers on this machine and their crew: one block per worker, and all units.
+//! Memory shared between the workers on this machine and their crew: one block per worker, and all units.
 
 use crate::crew::job_start_ms;
 pub use crate::crew::{Order, Stage};
@@ -18,14 +18,15 @@ use fathom_verify::verdict::CLASSES;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
-/// Longest stored error text, as in fio's reports.
+/// Maximum length of a stored error text; fio's reports have the same limit.
 const ERROR_TEXT: usize = 127;
-/// Capacity for the names of engine features.
+/// Space for the names of engine features, in bytes.
 const FEATURE_TEXT: usize = 255;
-/// Maximum number of block devices recorded per worker.
+/// Maximum number of block devices that are recorded per worker.
 pub const DEVICES: usize = 16;
 
-/// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory means none.
+/// The range of a file that a worker has chosen for its next I/O but not yet put into a unit. All-zero memory
+/// means none.
 pub struct Reservation {
     /// Number that identifies the file; 0 for none.
     file: AtomicU64,
@@ -34,7 +35,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves a range; workers that check later see it.
+    /// Reserves a range; workers that check for overlaps afterwards see it.
     pub fn set(&self, file: u64, start: u64, end: u64) {
         self.start.store(start, Ordering::Relaxed);
         self.end.store(end, Ordering::Relaxed);
@@ -58,44 +59,44 @@ impl Reservation {
 /// The block of one worker. All-zero memory is a valid initial state.
 #[repr(C, align(128))]
 pub struct WorkerBlock {
-    /// [`Order`]; a futex word.
+    /// The current [`Order`]; a futex word.
     pub order: AtomicU32,
     stage: AtomicU32,
     /// Process id.
     pub pid: AtomicU32,
-    /// Id of the thread that runs the loop; equal to `pid` unless clones are threads.
+    /// ID of the thread that runs the loop; equal to `pid` unless clones are threads.
     pub thread_id: AtomicU32,
     /// Files open.
     pub open_files: AtomicU32,
-    /// Monotonic ns when recording started (after delay and ramp); 0 before.
+    /// Monotonic ns when recording started (after delay and ramp); 0 until then.
     pub start_ns: AtomicU64,
-    /// Monotonic ns when the job's clock started (before the ramp); 0 before.
+    /// Monotonic ns when the job's clock started (before the ramp); 0 until then.
     pub begin_ns: AtomicU64,
-    /// Monotonic ns when the last I/O of the run completed; 0 before.
+    /// Monotonic ns when the last I/O of the run completed; 0 until then.
     pub end_ns: AtomicU64,
     /// `job_start` of the report, ms.
     pub job_start_ms: AtomicU64,
-    /// Monotonic ns after which the worker stops issuing; 0: no limit.
+    /// Monotonic ns after which the worker stops issuing; 0 for no limit.
     pub deadline_ns: AtomicU64,
     /// Total bytes that the job wants to move; 0 if unknown.
     pub goal_bytes: AtomicU64,
-    /// Depth that `latency_target` has found; 0 without a search.
+    /// Queue depth found by the `latency_target` search; 0 without a search.
     pub found_depth: AtomicU32,
     /// Bytes moved since the job began, including the ramp.
     pub progress_bytes: AtomicU64,
-    /// The range of the worker's next I/O.
+    /// The range that the worker has reserved for its next I/O.
     pub reservation: Reservation,
     /// Number of I/Os issued, for balancing a flow.
     pub flow_ios: AtomicU64,
-    /// Processor use, µs and counts: user, system, switches, major and minor faults.
+    /// Processor use: µs in user and system mode, context switches, major and minor page faults.
     pub usage: [AtomicU64; 5],
-    /// The state of the machine during the job, written at its end.
+    /// The state of the machine during the job, written when the job ends.
     pub surroundings: SurroundingsBlock,
-    /// Holes below the loop devices among the targets.
+    /// Holes in the backing files of the loop devices among the targets.
     pub holes: HoleCounters,
-    /// Device numbers (`dev_t`) below the files; 0 ends the list.
+    /// Device numbers (`dev_t`) of the devices below the files; 0 ends the list.
     pub devices: [AtomicU64; DEVICES],
-    /// 1 once a defect in fathom has ended its job.
+    /// 1 once a defect in fathom has ended the job.
     defect: AtomicU32,
     error: AtomicI32,
     error_length: AtomicU32,
@@ -104,7 +105,7 @@ pub struct WorkerBlock {
     features: [AtomicU8; FEATURE_TEXT],
     /// Verification counters.
     pub verification: VerificationCounters,
-    /// 1 plus the bytes of its files not yet written to storage at its end; 0 while unknown.
+    /// 1 plus the bytes of the job's files that were not yet written to storage when it ended; 0 while unknown.
     pub unwritten_bytes: AtomicU64,
     /// How late the entries of a replayed log were issued.
     pub lateness: LatencySamples,
@@ -112,10 +113,10 @@ pub struct WorkerBlock {
     pub samples: WorkerSamples,
 }
 
-/// Holes that a worker found in the files below its loop devices.
+/// Holes that a worker found in the backing files of its loop devices.
 #[repr(C)]
 pub struct HoleCounters {
-    /// Number of the last device with holes; 0 for none.
+    /// Number of the last loop device whose backing file has holes; 0 for none.
     device: AtomicU64,
     part_bytes: AtomicU64,
     hole_bytes: AtomicU64,
@@ -132,7 +133,8 @@ impl HoleCounters {
         self.hole_bytes.store(holes + hole_bytes, Ordering::Relaxed);
     }
 
-    /// The device number, and the total bytes of used parts and of holes; `None` without holes.
+    /// The device number, the total bytes of used parts, and the total bytes of holes in them; `None` without
+    /// holes.
     pub fn found(&self) -> Option<(u64, u64, u64)> {
         let holes = self.hole_bytes.load(Ordering::Relaxed);
         let parts = self.part_bytes.load(Ordering::Relaxed);
@@ -143,26 +145,25 @@ impl HoleCounters {
 /// Counters of a job that verifies.
 #[repr(C)]
 pub struct VerificationCounters {
-    /// Reads that were checked.
+    /// Number of reads that were checked.
     pub checked_reads: AtomicU64,
     /// Their bytes.
     pub checked_bytes: AtomicU64,
-    /// Monotonic ns since when data is being read back; 0 outside of read-back.
+    /// Monotonic time at which the current read-back phase began, ns; 0 outside of such phases.
     pub reading_back_since_ns: AtomicU64,
     /// Duration of earlier read-back phases, ns.
     pub read_back_ns: AtomicU64,
     /// Blocks that were wrong, by class.
     pub classes: [AtomicU64; CLASSES.len()],
-    /// Upper bound of the checked bytes that were in memory before they were read.
+    /// Upper bound of the checked bytes that were served from the page cache rather than the device.
     pub from_memory_bytes: AtomicU64,
     /// Checked bytes whose source the kernel does not report.
     pub unknown_source_bytes: AtomicU64,
-    /// 1 if the run that wrote the checked data is unknown: if two runs wrote the same blocks, data of either
-    /// passes.
+    /// 1 if blocks of any run are accepted, because the run that wrote the checked data is unknown.
     pub takes_any_run: AtomicU64,
-    /// Blocks that should have been checked but were not; known at the end.
+    /// Blocks that should have been checked but were not; counted when the job ends.
     pub unchecked_blocks: AtomicU64,
-    /// 1 once that number is known.
+    /// 1 once the number of unchecked blocks is known.
     pub is_accounted: AtomicU64,
 }
 
@@ -211,14 +212,14 @@ impl WorkerBlock {
 
     /// Sends an order and wakes the worker if it sleeps on it.
     pub fn send(&self, order: Order) {
-        // A plain stop does not revoke a request to save the state.
+        // A plain stop must not revoke an earlier order to save the state.
         if order == Order::Stop && self.should_save() {
             return;
         }
         fathom_sys::futex::set_and_wake(&self.order, order as u32);
     }
 
-    /// Stores the error that ends the job, unless it has one already.
+    /// Stores the error that ends the job, unless an earlier error is already stored.
     pub fn fail_in_words(&self, errno: Errno, text: &str) {
         if self.error.load(Ordering::Acquire) != 0 {
             return;
@@ -239,7 +240,7 @@ impl WorkerBlock {
         self.fail_in_words(errno, text);
     }
 
-    /// True if a defect ended the job.
+    /// True if a defect in fathom ended the job.
     pub fn is_broken(&self) -> bool {
         self.defect.load(Ordering::Acquire) != 0
     }
@@ -250,7 +251,7 @@ impl WorkerBlock {
         self.job_start_ms.store(job_start_ms(now_ns, clock_id), Ordering::Relaxed);
     }
 
-    /// Numbers of the block devices below the files, as far as known.
+    /// Numbers of the block devices below the files, as far as they are known.
     pub fn devices(&self) -> impl Iterator<Item = u64> {
         self.devices.iter().map(|device| device.load(Ordering::Relaxed)).take_while(|&device| device != 0)
     }
@@ -297,11 +298,11 @@ impl WorkerBlock {
     }
 }
 
-/// Counters made of atomics, for which all-zero memory is a valid value.
+/// Types of counters that consist of atomics, so that all-zero memory is a valid value.
 ///
 /// # Safety
 ///
-/// The type must satisfy this.
+/// An implementing type must consist of atomics for which zero is a valid value.
 unsafe trait Counters {}
 
 // SAFETY: atomics, which may be zero.
@@ -309,10 +310,10 @@ unsafe impl Counters for PerDirection<ArrivalSamples> {}
 // SAFETY: as above.
 unsafe impl Counters for BlockErrorSamples {}
 
-/// Counters that only some workers have.
+/// Counters that only some of the workers have.
 struct OfSome<T> {
     mapping: Option<Mapping>,
-    /// For each worker, the index of its counters.
+    /// The index of each worker's counters; `None` for workers without any.
     places: Vec<Option<usize>>,
     counters: PhantomData<T>,
 }
@@ -349,12 +350,12 @@ impl<T: Counters> OfSome<T> {
 pub struct Region {
     blocks: Mapping,
     units: Mapping,
-    /// For each worker, the index and number of its units.
+    /// The first unit of each worker, and the number of its units.
     unit_ranges: Vec<(usize, usize)>,
     logs: Option<LogRegion>,
     zones: Option<ZoneTable>,
     priorities: Option<Mapping>,
-    /// For each worker, the index and number of its samples by priority.
+    /// The first priority sample of each worker, and their number.
     priority_ranges: Vec<(usize, usize)>,
     arrivals: OfSome<PerDirection<ArrivalSamples>>,
     block_errors: OfSome<BlockErrorSamples>,
@@ -414,7 +415,7 @@ impl Region {
         })
     }
 
-    /// The arrivals of a worker, by direction; `None` in a closed loop.
+    /// Arrival counters of a worker, by direction; `None` in a closed loop.
     pub fn arrivals(&self, index: usize) -> Option<&PerDirection<ArrivalSamples>> {
         self.arrivals.of(index)
     }
@@ -437,12 +438,12 @@ impl Region {
         }
     }
 
-    /// Memory for logs; `None` if the plan keeps none.
+    /// Shared memory of the logs; `None` if the plan keeps none.
     pub(crate) fn logs(&self) -> Option<&LogRegion> {
         self.logs.as_ref()
     }
 
-    /// Memory for zones; `None` when no job has any.
+    /// Shared table of zones; `None` if no job uses zones.
     pub(crate) fn zones(&self) -> Option<&ZoneTable> {
         self.zones.as_ref()
     }

@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-/// A task that is due at intervals, or never.
+/// A task that is due at regular intervals, or never.
 #[derive(Clone, Debug)]
 pub struct Regularly {
     every_ns: Option<u64>,
-    /// The time at which it was last done, monotonic ns.
+    /// Monotonic time of the last due moment, ns.
     last_ns: u64,
 }
 
 impl Regularly {
-    /// A task due at each interval, the first time after one interval.
+    /// A task due once per interval, the first time after one interval.
     pub fn new(every: Option<Duration>, now_ns: u64) -> Regularly {
         Regularly { every_ns: every.map(|every| every.as_nanos() as u64), last_ns: now_ns }
     }
 
-    /// A task due at each interval, the first time immediately.
+    /// A task due once per interval, the first time immediately.
     pub fn at_once(every: Option<Duration>, now_ns: u64) -> Regularly {
         let regularly = Regularly::new(every, now_ns);
         Regularly { last_ns: now_ns.saturating_sub(regularly.every_ns.unwrap_or(0)), ..regularly }
     }
 
-    /// True if it is due; the next interval then begins.
+    /// True if the task is due; its next interval then begins.
     pub fn is_due(&mut self, now_ns: u64) -> bool {
         let is_due = self.left(now_ns).is_some_and(|left| left.is_zero());
         if is_due {
@@ -31,7 +31,7 @@ impl Regularly {
         is_due
     }
 
-    /// Time until it is due.
+    /// Time until the task is due.
     pub fn left(&self, now_ns: u64) -> Option<Duration> {
         let next = self.last_ns.saturating_add(self.every_ns?);
         Some(Duration::from_nanos(next.saturating_sub(now_ns)))

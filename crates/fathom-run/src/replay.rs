@@ -22,7 +22,7 @@ pub(crate) enum CopyError {
         /// The system's error.
         error: io::Error,
     },
-    /// Reading failed before the end.
+    /// Reading failed before the end of the source.
     #[error("fathom: {log}: the log cannot be read to its end: {error}", error = plain(.error))]
     BrokenOff {
         /// The log.
@@ -32,27 +32,27 @@ pub(crate) enum CopyError {
     },
 }
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
 /// Copies of streams, in the order in which this process made them. They are unnamed files that last as long as
 /// this process and its children.
 static COPIES: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// Opens a log from its beginning; a compressed one is decompressed.
+/// Opens a log at its beginning; compressed logs are decompressed.
 pub(crate) fn open(source: &LogSource) -> io::Result<Box<dyn BufRead + Send>> {
     match source {
         LogSource::File(path) => open_file(path),
         LogSource::Copy(number) => {
             let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
             let copy = copies.get(*number).ok_or(io::ErrorKind::NotFound)?;
-            // Reopened, because an inherited descriptor shares its position with other processes.
+            // The copy is reopened, because an inherited descriptor shares its position with other processes.
             open_file(Path::new(&format!("/proc/self/fd/{}", copy.as_raw_fd())))
         }
     }
 }
 
-/// Opens a file in the same way.
+/// Opens a file at its beginning; compressed files are decompressed.
 pub(crate) fn open_file(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -95,7 +95,8 @@ fn directory() -> PathBuf {
 }
 
 fn nameless_file() -> io::Result<File> {
-    // Readable for the user that a worker may switch to; other users cannot find an unnamed file.
+    // The copy is readable for everyone, because a worker may switch to another user. Other users still cannot
+    // open it, as an unnamed file has no path.
     let path =
         directory().join(format!("fathom-replay-{}-{:?}", std::process::id(), std::thread::current().id()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(&path)?;

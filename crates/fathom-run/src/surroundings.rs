@@ -1,4 +1,4 @@
-//! The state of the machine during a job. It is read before the first I/O and after the last one, so that it
+//! The state of the machine during a job. It is read before the first I/O and after the last one, so reading it
 //! does not slow down any I/O.
 
 use crate::limits::GroupsOfThread;
@@ -11,27 +11,28 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 /// Room for limits of control groups, as text.
 const LIMIT_TEXT: usize = 2048;
 
-/// The state before the job.
+/// The state of the machine before the job.
 pub(crate) struct Surroundings {
     waited_ns: Option<u64>,
     processors: Option<ProcessorTime>,
     limits: Option<(GroupsOfThread, GroupLimits)>,
 }
 
-/// What a worker stores for the report. All-zero memory means unknown.
+/// The changes that a worker stores for the report. All-zero memory means unknown.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SurroundingsBlock {
-    /// 1 plus the ms that the worker waited for a processor.
+    /// 1 plus the time that the worker waited for a processor, ms.
     wait_ms: AtomicU64,
-    /// 1 plus the ms of [`ProcessorShares`]: user, busy, stolen, total.
+    /// 1 plus the times of [`ProcessorShares`] in ms: user, busy, stolen, total.
     processors_ms: [AtomicU64; 4],
-    /// [`GroupLimits`] in lines, terminated by a NUL.
+    /// [`GroupLimits`] as lines of text, terminated by a NUL.
     limits: [AtomicU8; LIMIT_TEXT],
 }
 
 impl Surroundings {
-    /// All clones of a job share the machine, so one of them reads its state for all.
+    /// Reads the state of the machine before the job. Only the first clone of a job reads what all clones
+    /// share.
     pub(crate) fn look(is_first_clone: bool) -> Surroundings {
         let processors = if is_first_clone { ProcessorTime::now() } else { None };
         let limits = is_first_clone.then(|| {
@@ -42,7 +43,7 @@ impl Surroundings {
         Surroundings { waited_ns: processor_wait_of_thread_ns(), processors, limits }
     }
 
-    /// Stores the changes since the start.
+    /// Stores the changes since [`look`](Surroundings::look).
     pub(crate) fn store(&self, block: &SurroundingsBlock) {
         if let (Some(before), Some(now)) = (self.waited_ns, processor_wait_of_thread_ns()) {
             block.wait_ms.store(now.saturating_sub(before) / 1_000_000 + 1, Relaxed);

@@ -1,6 +1,6 @@
-//! One I/O in flight. Units are in memory that the crew can read as well: if a device hangs, the crew can name
-//! the stuck I/Os. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost as
-//! much as plain ones.
+//! One I/O in flight. Units are in memory that the crew can read as well, so that it can list the stuck I/Os of
+//! a device that hangs. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost
+//! as much as plain ones.
 
 use crate::targets::Target;
 use fathom_stats::Direction;
@@ -36,7 +36,7 @@ impl Operation {
         self as u32 >= Operation::Sync as u32
     }
 
-    /// The inverse of `as u32`.
+    /// Converts a number, as given by `as u32`, to its operation.
     fn from_number(number: u32) -> Operation {
         match number {
             0 => Operation::Read,
@@ -67,23 +67,23 @@ pub struct Unit {
     offset: AtomicU64,
     /// Tick at which submission started.
     start: AtomicU64,
-    /// Tick at which the kernel accepted it.
+    /// Tick at which the kernel accepted the unit.
     issue: AtomicU64,
-    /// Nonzero while in flight.
+    /// Nonzero while the unit is in flight.
     in_flight: AtomicU32,
     length: AtomicU32,
     /// Bytes moved by earlier, partial attempts.
     done: AtomicU32,
     file: AtomicU32,
     operation: AtomicU32,
-    /// Index of its priority among the job's priorities.
+    /// Index of the unit's priority among the job's priorities.
     priority: AtomicU32,
 }
 
 const _: () = assert!(std::mem::size_of::<Unit>() == 64);
 
 impl Unit {
-    /// Sets the unit's target. From here on it counts as in flight, because submission itself may hang.
+    /// Sets the unit's target. From then on the unit counts as in flight, because submission itself may hang.
     #[inline(always)]
     pub fn aim(&self, target: Target, start: u64) {
         self.offset.store(target.offset, Relaxed);
@@ -106,7 +106,7 @@ impl Unit {
         self.set_in_flight(true);
     }
 
-    /// For engines that complete an I/O inside the call: submission and issue coincide.
+    /// Sets both submission and issue to this tick, for engines that complete an I/O inside the call.
     #[inline(always)]
     pub fn started_at(&self, tick: u64) {
         self.start.store(tick, Relaxed);
@@ -160,7 +160,7 @@ impl Unit {
         self.file.load(Relaxed)
     }
 
-    /// Sets the index of its priority, which stays until it is set again.
+    /// Sets the index of the unit's priority, which stays until it is set again.
     pub fn set_priority(&self, index: u32) {
         self.priority.store(index, Relaxed);
     }
@@ -176,7 +176,7 @@ impl Unit {
         Operation::from_number(self.operation.load(Relaxed))
     }
 
-    /// Its direction, or `None` for a sync.
+    /// Direction of the unit, or `None` for a sync.
     #[inline(always)]
     pub fn direction(&self) -> Option<Direction> {
         Direction::from_index(self.operation.load(Relaxed) as usize)
@@ -188,7 +188,7 @@ impl Unit {
         self.start.load(Relaxed)
     }
 
-    /// Tick at which the kernel had accepted it.
+    /// Tick at which the kernel accepted the unit.
     #[inline(always)]
     pub fn issue(&self) -> u64 {
         self.issue.load(Relaxed)

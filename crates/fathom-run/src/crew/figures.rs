@@ -12,22 +12,22 @@ use fathom_sys::clock;
 use fathom_verify::verdict::CLASSES;
 use serde::{Deserialize, Serialize};
 
-/// `job_start` in the report, for a job that starts at this monotonic time, by the clock with this ID
+/// `job_start` in the report for a job that starts at this monotonic time, converted to the clock with this ID
 /// (`job_start_clock_id`).
 pub(crate) fn job_start_ms(now_ns: u64, clock_id: Option<u32>) -> u64 {
     let clock_id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
     clock::clock_at(clock_id, now_ns).unwrap_or(0) / 1_000_000
 }
 
-/// Counters of a worker at one moment. All figures belong to one epoch (see [`WorkerState::epoch`]), unless
-/// the worker restarts them faster than they can be read.
+/// Counters of a worker at one moment. All figures belong to one epoch (see [`WorkerState::epoch`]), unless the
+/// worker resets the counters faster than they can be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Monotonic time of the reading, ns.
     pub taken_ns: u64,
     /// State of the worker.
     pub state: WorkerState,
-    /// Its process ID; 0 before it has one.
+    /// Process ID of the worker; 0 before it has one.
     pub process: u32,
     /// `job_start` of the report, ms.
     pub job_start_ms: u64,
@@ -35,9 +35,9 @@ pub struct Figures {
     pub error: Option<JobError>,
     /// errno of the first error that did not end the job; 0 for none.
     pub first_tolerated_error: i32,
-    /// Processor use, as the worker reports it at its end.
+    /// Processor use; the worker reports it when it ends.
     pub cpu: CpuReport,
-    /// Queue depth that `latency_target` has found; 0 without a search.
+    /// Queue depth found by the `latency_target` search; 0 without a search.
     pub found_depth: u32,
     /// Number of zone resets.
     pub zone_resets: u64,
@@ -70,15 +70,15 @@ pub struct Figures {
 pub struct CheckFigures {
     /// Bytes of checked reads.
     pub bytes: u64,
-    /// Duration of reading back, ns.
+    /// Duration of the read-back phase, ns.
     pub read_back_ns: u64,
-    /// Wrong blocks, by class.
+    /// Number of wrong blocks in each class.
     pub classes: [u64; CLASSES.len()],
-    /// Upper bound of the checked bytes that were in memory before they were read.
+    /// Upper bound of the checked bytes that were served from the page cache rather than the device.
     pub from_memory_bytes: u64,
     /// Checked bytes whose source the kernel does not report.
     pub unknown_source_bytes: u64,
-    /// The run that wrote the checked data is unknown.
+    /// True if blocks of any run are accepted, because the run that wrote the checked data is unknown.
     pub takes_any_run: bool,
     /// Blocks that should have been checked but were not; `None` while the worker is running.
     pub unchecked_blocks: Option<u64>,
@@ -87,15 +87,15 @@ pub struct CheckFigures {
 /// Facts about the engine and the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SurroundingFigures {
-    /// Kernel features that its engine uses.
+    /// Kernel features that the worker's engine uses.
     pub engine_features: Vec<String>,
     /// Time spent runnable but waiting for a processor, ms.
     pub processor_wait_ms: Option<u64>,
     /// Utilisation of the machine's processors during the job.
     pub processors: Option<ProcessorShares>,
-    /// Limits of its control groups.
+    /// Limits of the worker's control groups.
     pub limits: GroupLimits,
-    /// Dirty bytes of its files in the page cache at its end; `None` if unknown.
+    /// Dirty bytes of the job's files in the page cache when the job ends; `None` if unknown.
     pub unwritten_bytes: Option<u64>,
 }
 

@@ -2,18 +2,18 @@
 //!
 //! The supervisor decides who starts when, who has to stop, what is stuck and what the report says. A crew does
 //! the rest: it starts workers, passes orders on, reports what has happened, and shows what the workers count.
-//! It returns plain, owned data, so the supervisor need not know where the workers are. [`LocalCrew`] has them
-//! on this machine, in processes that share memory with the caller; workers on other machines would be another
-//! crew.
+//! It returns plain, owned data, so the supervisor need not know where the workers are. [`LocalCrew`] runs them
+//! on this machine, in processes that share memory with the caller; workers on other machines need another
+//! implementation.
 //!
 //! There are three traits: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written with
-//! them, and [`Machine`] about the machine they run on. Logs and devices are where the workers are, so a crew
-//! elsewhere answers for its own.
+//! them, and [`Machine`] about the machine they run on. Logs and devices are on the workers' host, so a remote
+//! crew reports those of its host.
 //!
-//! Everything that goes through these traits can be written down and read again.
+//! All data that passes through these traits can be serialised.
 //!
-//! Workers are known by their index in the plan. What is asked for at every look costs little: [`Crew::state`] is a few
-//! words. Histograms and everything else that a report needs is copied only when it is asked for.
+//! Workers are known by their index in the plan. Frequent polling is cheap: [`Crew::state`] copies a few words.
+//! Histograms and other data for a report are copied only on request.
 
 mod figures;
 mod local;
@@ -44,8 +44,8 @@ use thiserror::Error;
 
 /// The workers of a run.
 pub trait Crew: LogKeeper + Machine {
-    /// Starts the process that examines and lays out the files of these workers, one after the other. Its end
-    /// is an [`Event::LayoutEnded`], even after workers were told to stop. Returns its process ID.
+    /// Starts the process that examines and lays out the files of these workers, one after the other.
+    /// [`Event::LayoutEnded`] reports its end, even if workers were told to stop. Returns its process ID.
     fn lay_out(&mut self, workers: &[usize]) -> Result<u32, Refusal>;
 
     /// Kills the layout process.
@@ -55,32 +55,32 @@ pub trait Crew: LogKeeper + Machine {
     /// [`Order::Go`].
     fn start(&mut self, workers: &[usize]) -> Vec<Start>;
 
-    /// Gives an order to a worker. A worker that has not started yet receives it at its start.
+    /// Gives an order to a worker. An order given before the worker starts takes effect when it starts.
     fn order(&mut self, worker: usize, order: Order);
 
     /// Ends a worker's job with an external error, unless it has failed already. Workers that share files with
     /// it are notified.
     fn fail(&mut self, worker: usize, errno: Errno, text: &str);
 
-    /// Releases a worker that has ended or never will: the supervisor no longer waits for it. A process in
-    /// which all workers are stuck is killed.
+    /// Releases a worker that has ended or never will: the supervisor no longer waits for it. A process is
+    /// killed once all of its workers are stuck.
     fn release(&mut self, worker: usize, is_stuck: bool);
 
-    /// Descriptors to poll: readable when [`poll`](Crew::poll) has an event. Ends of processes on this
-    /// machine also raise `SIGCHLD`.
+    /// Descriptors to poll: they become readable when [`poll`](Crew::poll) has an event. Ends of processes on
+    /// this machine also raise `SIGCHLD`.
     fn descriptors(&self) -> Vec<RawFd>;
 
-    /// Events since the last call, in order. Does not wait. Messages of a worker are reported before its end.
-    /// Every crew reaps the children of this process that have ended, also those that it did not start.
+    /// Events since the last call, in order; does not block. Messages of a worker are reported before its end.
+    /// Every crew reaps all ended children of this process, including those that it did not start.
     fn poll(&mut self) -> Vec<Event>;
 
-    /// Present state of a worker.
+    /// The current state of a worker.
     fn state(&self, worker: usize) -> WorkerState;
 
     /// Latencies that a worker has recorded in one direction.
     fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram;
 
-    /// The I/Os that a worker has in flight.
+    /// I/Os that a worker has in flight.
     fn in_flight(&self, worker: usize) -> Vec<InFlight>;
 
     /// Bytes that a worker is waiting for: those in flight and, during its final sync, written data that may
@@ -103,7 +103,7 @@ pub trait LogKeeper {
     /// State of the log writer.
     fn log_state(&self) -> LogState;
 
-    /// Completes the logs; no worker adds records any more.
+    /// Completes the logs after the last worker has added its records.
     fn finish_logs(&mut self);
 
     /// Stops the log writer; returns how its process ended.
@@ -116,7 +116,7 @@ pub trait LogKeeper {
 /// Why idleness is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdlenessError {
-    /// A limit on processes or threads, with advice.
+    /// A limit on processes or threads was reached.
     #[error("{}; {advice}", Errno(libc::EAGAIN))]
     NoProcesses {
         /// The advice.
@@ -129,20 +129,21 @@ pub enum IdlenessError {
 
 /// The machine of the workers.
 pub trait Machine {
-    /// Creates the control groups of all jobs; returns the failures.
+    /// Creates the control groups of all jobs; returns those that failed.
     fn make_control_groups(&mut self) -> Vec<GroupFailure>;
 
-    /// Removes the created control groups that are not in use; returns the names of the others.
+    /// Removes the created control groups; returns the names of those that are still in use.
     fn remove_control_groups(&mut self) -> Vec<String>;
 
-    /// Begins to measure how idle the processors are. Takes a moment, which `interrupted` can end.
+    /// Begins to measure how idle the processors are. Blocks during calibration, until `interrupted` returns
+    /// true.
     fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), IdlenessError>;
 
     /// Idleness of the processors; `None` if it is not measured.
     fn idleness(&self, of_each_processor: bool) -> Option<IdlenessReport>;
 
     /// Starts counting the I/O of the block devices below a worker's files, and the traffic of network and
-    /// user-space file systems. The worker is ready, so its files are known.
+    /// user-space file systems. Call it once the worker is ready, because its files are known only then.
     fn watch_disks(&mut self, worker: usize);
 
     /// Device counters since the start of the observation.
@@ -154,13 +155,14 @@ pub trait Machine {
     /// Traffic of network and user-space file systems since the start of the observation.
     fn mounts(&self) -> Vec<MountReport>;
 
-    /// Their traffic during the finished stage.
+    /// Traffic of these file systems during the finished stage.
     fn end_stage_of_mounts(&mut self) -> Vec<MountReport>;
 
-    /// Counters of the devices since the last call; members of arrays and volumes follow them.
+    /// Change of each device's counters since the last call; members follow the array or volume that they
+    /// belong to.
     fn look_at_disks(&mut self) -> Vec<LiveDisk>;
 
-    /// The machine, and the storage below the files of the run.
+    /// Description of the machine and of the storage below the files of the run.
     fn host(&self) -> HostReport;
 
     /// Begins to record facts about the machine.
@@ -182,12 +184,12 @@ pub enum Event {
     Ended {
         /// Its index.
         worker: usize,
-        /// How its process ended, if the worker was not done by then.
+        /// How the worker's process ended, if the worker was not done by then.
         lost: Option<Lost>,
     },
     /// The layout process has ended.
     LayoutEnded(Ended),
-    /// The log writer has ended early.
+    /// The log writer ended before the logs were complete.
     LogsLost(Ended),
     /// Another child of this process has ended.
     OtherEnded {
@@ -205,14 +207,14 @@ impl Event {
     }
 }
 
-/// The early end of a worker.
+/// Details of a worker that ended before its job was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// How its process ended.
+    /// How the worker's process ended.
     pub ended: Ended,
     /// Processor use as the kernel counted it.
     pub cpu: CpuReport,
-    /// Description of a memory shortage, if that was the cause.
+    /// Description of the memory shortage that ended the worker, if one did.
     pub without_memory: Option<String>,
 }
 
@@ -262,11 +264,11 @@ pub enum LogError {
 /// State of the log writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogState {
-    /// Everything has been written, or there are no logs.
+    /// Everything has been written, or the run keeps no logs.
     Done,
-    /// They are being written.
+    /// Logs are being written.
     Writing {
-        /// Grows while there is progress.
+        /// A counter that grows while the writer makes progress.
         progress: u64,
     },
     /// The writer's process ended early.
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<T>(&text).expect(&text), value);
     }
 
-    /// A crew on another host sends this data.
+    /// A crew on another host sends this data, so all of it must be serialisable.
     #[test]
     fn what_a_crew_gives_can_be_sent() {
         let lost = Lost {

@@ -36,7 +36,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stage with this number; larger numbers give the last stage.
+    /// Converts a number to its stage; larger numbers give the last stage.
     pub(crate) fn from_number(number: u32) -> Stage {
         use Stage::*;
         [
@@ -59,8 +59,8 @@ pub enum Order {
     Wait = 0,
     /// Run.
     Go = 1,
-    /// Stop issuing; complete what is in flight.
+    /// Stop issuing and wait for the I/Os in flight.
     Stop = 2,
-    /// Like `Stop`, and save the verification state for a later check.
+    /// Like `Stop`, and save the verification state for a later verification.
     StopAndSave = 3,
 }

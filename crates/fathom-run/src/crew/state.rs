@@ -6,30 +6,30 @@ use fathom_stats::PerDirection;
 use fathom_sys::task::Task;
 use serde::{Deserialize, Serialize};
 
-/// A worker at one moment. All times are in ns by the supervisor's monotonic clock.
+/// A worker at one moment. All times are nanoseconds of the supervisor's monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerState {
     /// Stage.
     pub stage: Stage,
-    /// An error has ended its job.
+    /// True if an error has ended the worker's job.
     pub has_failed: bool,
-    /// The error was a defect in fathom.
+    /// True if that error was a defect in fathom.
     #[serde(default)]
     pub is_broken: bool,
-    /// The time at which the job's clock started (before the ramp); 0 before.
+    /// The time at which the job's clock started (before the ramp); 0 until then.
     pub begin_ns: u64,
-    /// The time at which recording started (after delay and ramp); 0 before.
+    /// The time at which recording started (after delay and ramp); 0 until then.
     pub start_ns: u64,
-    /// The time at which the last I/O of the run completed; 0 before.
+    /// The time at which the last I/O of the run completed; 0 until then.
     pub end_ns: u64,
-    /// The time at which it stops issuing; 0 for no limit.
+    /// The time at which the worker stops issuing; 0 without a limit.
     pub deadline_ns: u64,
     /// Total bytes that the job wants to move; 0 if unknown.
     pub goal_bytes: u64,
-    /// Files open.
+    /// Number of open files.
     pub open_files: u32,
-    /// Number of times its figures were restarted: the difference between two states is only valid within one
-    /// epoch.
+    /// Number of times that the figures were reset. The difference between two states is valid only if both
+    /// have the same epoch.
     pub epoch: u64,
     /// Errors that did not end the job.
     pub tolerated_errors: u64,
@@ -37,11 +37,11 @@ pub struct WorkerState {
     pub directions: PerDirection<DirectionState>,
     /// Completed syncs.
     pub syncs: u64,
-    /// The highest of these latencies.
+    /// The longest sync latency.
     pub longest_sync_ns: u64,
-    /// Reads that were checked.
+    /// Number of reads that were verified.
     pub checked_reads: u64,
-    /// I/Os of an open loop that were due but not started at its last check.
+    /// I/Os of an open loop that were overdue at the worker's last check.
     pub waiting: u64,
 }
 
@@ -52,11 +52,11 @@ pub struct DirectionState {
     pub bytes: u64,
     /// Completed I/Os.
     pub ios: u64,
-    /// Recorded completion latencies.
+    /// Number of recorded completion latencies.
     pub latencies: u64,
-    /// Their sum.
+    /// Sum of the recorded completion latencies.
     pub latency_sum_ns: u64,
-    /// The longest of them.
+    /// The longest recorded completion latency.
     pub longest_latency_ns: u64,
 }
 
@@ -66,7 +66,7 @@ impl WorkerState {
         self.directions.values().map(|direction| direction.bytes).sum()
     }
 
-    /// Number of completions of any kind; it changes as long as the worker makes progress.
+    /// Number of completions of any kind; it grows as long as the worker makes progress.
     pub fn ended(&self) -> u64 {
         self.directions.values().map(|direction| direction.ios).sum::<u64>() + self.syncs + self.checked_reads
     }
@@ -85,7 +85,7 @@ pub enum LatencyKind {
     Completion,
     /// From the start of the I/O to its completion.
     Total,
-    /// From its due time to its completion, in an open loop.
+    /// From the scheduled time to completion, in an open loop.
     Response,
 }
 
@@ -98,21 +98,21 @@ pub struct InFlight {
     pub file: u32,
     /// First byte in the file.
     pub offset: u64,
-    /// Bytes of the whole I/O.
+    /// Length of the whole I/O in bytes.
     pub length: u32,
-    /// Time since it was started.
+    /// Time since the I/O was started.
     pub age_ns: u64,
 }
 
 /// External signs of progress. Reading them costs a few reads of `/proc` and `/sys` on the worker's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignsOfLife {
-    /// Its thread; `None` if the thread no longer exists.
+    /// The worker's thread; `None` if it no longer exists.
     pub task: Option<Task>,
-    /// Counters of the devices below its files.
+    /// Counters of the devices below the worker's files.
     pub devices: u64,
     /// Progress of the log writer.
     pub logs: u64,
-    /// True if I/O is in flight.
+    /// True if the worker has I/O in flight.
     pub in_flight: bool,
 }

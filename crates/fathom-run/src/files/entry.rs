@@ -19,17 +19,17 @@ pub enum FileKind {
     Character,
     /// A character device with a medium, which has a size: SCSI generic, flash memory.
     Medium,
-    /// A target of fixed size on a server: an export, an image, a logical unit.
+    /// A target of fixed size on a server, such as an export, an image or a logical unit.
     Volume,
-    /// A target on a server that grows as it is written.
+    /// A target on a server that grows when data is written beyond its end.
     Object,
-    /// One object per block of the job: nothing has to exist before a write.
+    /// One object per block of the job; none has to exist before a write.
     Objects,
-    /// A directory, existing or to be created, that is the target itself.
+    /// A directory that is itself the target; it may have yet to be created.
     Directory,
-    /// A name that the I/O creates: nothing has to exist before.
+    /// A name that the I/O itself creates; nothing has to exist beforehand.
     Name,
-    /// No file at all (diskless engines).
+    /// No file at all, for diskless engines.
     None,
 }
 
@@ -39,7 +39,7 @@ impl FileKind {
         matches!(self, FileKind::Block | FileKind::Medium | FileKind::Volume)
     }
 
-    /// True if the target can be created, grows as it is written, and can be removed.
+    /// True if the target can be created, grows when data is written beyond its end, and can be removed.
     pub fn can_grow(self) -> bool {
         matches!(self, FileKind::Regular | FileKind::Object)
     }
@@ -70,22 +70,23 @@ pub struct FileEntry {
     pub path: PathBuf,
     /// Its kind.
     pub kind: FileKind,
-    /// Its present size; `None` if it does not exist yet.
+    /// Current size; `None` if the target does not exist yet.
     pub present_size: Option<u64>,
-    /// First byte of the part that the clone uses.
+    /// Offset of the part that the clone uses.
     pub start: u64,
-    /// Bytes in that part.
+    /// Length of this part in bytes.
     pub size: u64,
     /// Bytes of `size` that extend beyond the end of the file.
     pub beyond_end: u64,
-    /// End of the data set of which this part is a share. All owners of shares lay the file out with this length.
+    /// End of the data set of which this part is a share. Every clone with a share lays the file out with this
+    /// length.
     pub data_set_end: Option<u64>,
     /// The file's zones, with `zonemode=zbd`.
     pub zones: Option<Geometry>,
 }
 
 impl FileEntry {
-    /// A target found under a path; the used part is not chosen yet.
+    /// Describes a target found under a path; the part to use is chosen later.
     pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
         FileEntry {
             path,
@@ -114,12 +115,12 @@ impl FileEntry {
         self.wanted_size().max(self.present_size.unwrap_or(0))
     }
 
-    /// True if a log accesses the file beyond the part that can be mapped.
+    /// True if a replayed log accesses bytes beyond the part of the file that can be mapped.
     pub(super) fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
         plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
-    /// Bytes missing from its required size.
+    /// Bytes missing from the required size.
     pub fn missing(&self) -> u64 {
         self.wanted_size().saturating_sub(self.present_size.unwrap_or(0))
     }
@@ -138,7 +139,7 @@ impl FileEntry {
 pub struct FileError {
     /// The error.
     pub errno: i32,
-    /// Text in the form of fio's error line, after `err=N/`; `None` if fio prints only the message.
+    /// Text that follows `err=N/` in fio's form of an error line; `None` if fio prints only the message.
     pub text: Option<String>,
     /// A message for standard error.
     pub message: Option<String>,

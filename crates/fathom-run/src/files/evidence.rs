@@ -1,6 +1,5 @@
-//! Data of an earlier run that a job is to verify. Such data is evidence: a target that is missing or too short
-//! is refused before anything is opened, because laying it out would fill the gap with data that then counts as
-//! wrong.
+//! Data of an earlier run that a job is to verify. A target that is missing or too short is refused before any
+//! target is opened, because laying it out would fill the gap with data that fails verification.
 
 use super::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
@@ -40,14 +39,14 @@ pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), File
     Err(refused.with_message(format!("fathom: job {}: {problem}", plan.name)))
 }
 
-/// True if the data may end before the job's range does: the device or file system was full, or the writing run
-/// was interrupted and its state says where.
+/// True if the data may end before the job's range does: the writing job filled the device or file system, or
+/// it was interrupted and its saved state says where.
 fn may_end_early(plan: &WorkerPlan) -> bool {
     let has_state = plan.verify.as_ref().is_some_and(|verify| verify.state_to_load.is_some());
     plan.files.layout.fills_device || has_state
 }
 
-/// The layout size of the data set is irrelevant here: only the part that the job verifies counts.
+/// The end of the part that the job verifies, which may be before the layout size of the data set.
 fn end(entry: &FileEntry) -> u64 {
     entry.start.saturating_add(entry.size)
 }
@@ -71,7 +70,7 @@ fn others(count: usize) -> String {
     }
 }
 
-/// An exact amount in the largest binary unit that divides it.
+/// Formats an exact amount in the largest binary unit that divides it.
 fn amount(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     match units.iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift) {

@@ -7,7 +7,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::io::Write;
 
-/// Bytes per write to a new file, unless the job's blocks are larger.
+/// Bytes per write when filling a new file, unless the job's blocks are larger.
 const HANDED_OVER: usize = 1 << 20;
 
 /// Fills the files of a job one after the other, each with different content, because a deduplicating device
@@ -20,19 +20,21 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// For files of at most this size. Fails with ENOMEM.
+    /// Prepares to fill files of at most this size. Fails with ENOMEM.
     pub(super) fn new(plan: &WorkerPlan, longest: u64) -> Result<Filling, Errno> {
         let rule = match &plan.payload {
-            // Every block of a new file is different as well.
+            // The buffer is refilled for every block, so that all blocks of a new file differ.
             PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
             other => other.clone(),
         };
         let is_pattern = matches!(rule, PayloadRule::Pattern(_));
         let no_memory = Errno(libc::ENOMEM);
         let mut payload = Payload::new(rule, &plan.files.seeds, longest).map_err(|_| no_memory)?;
-        // Filled as if the job had written it: each block is different. Small blocks are written together.
+        // Files are filled as if the job had written them, so each block is different. Small blocks are
+        // combined into one write.
         let block = plan.target_plan.lengths[Direction::Write].max().max(1) as usize;
-        // With `fill_device`, the last block that fits counts as well.
+        // With `fill_device`, the last block that fits is part of the result, so blocks are written one at a
+        // time.
         let at_once =
             if plan.files.layout.fills_device { block } else { block * (HANDED_OVER / block).max(1) };
         let at_once = usize::try_from(longest).map_or(at_once, |longest| longest.min(at_once));

@@ -7,8 +7,8 @@ use crate::plan::model::files::LayoutPlan;
 use crate::storage::Storage;
 use fathom_sys::Errno;
 
-/// Checks the targets of a clone; creates and extends what is missing. `announce` receives the number of files
-/// to lay out and their total bytes, before the first one is touched.
+/// Checks the targets of a clone; creates and extends missing ones. `announce` receives the number of files to
+/// lay out and their total bytes, before the first one is touched.
 pub fn prepare(
     storage: &mut dyn Storage,
     plan: &WorkerPlan,
@@ -36,7 +36,7 @@ pub fn prepare_unless(
     }
     entries.iter().try_for_each(|entry| check_creation(layout, entry))?;
     storage.check(plan, entries)?;
-    // A replayed log uses the files as they are.
+    // A replayed log uses the files as they are, so nothing is created.
     if plan.replay.is_some() {
         return Ok(());
     }
@@ -61,7 +61,7 @@ pub fn prepare_unless(
     if !plan.files.part.fills_space && short[0].kind != FileKind::Directory {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
-    // The writes themselves discover when the device is full.
+    // The size of a full device is unknown in advance: the job's own writes discover when it is full.
     if layout.fills_device && !layout.content_needed && !plan.files.are_mapped {
         return Ok(());
     }

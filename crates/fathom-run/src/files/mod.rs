@@ -1,6 +1,6 @@
 //! The files of a clone: which ones, how large, and which part of each the clone uses. [`resolve`] only
 //! examines; [`layout`] creates and fills what is missing; [`open`] opens for the run. A [`Storage`] implements
-//! these for its kind of file.
+//! these steps for its kind of target.
 
 pub mod entry;
 mod evidence;
@@ -26,7 +26,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// The files of a clone as they are now.
+/// The current files of a clone.
 pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(replay) = &plan.replay {
         return resolve_replay(storage, plan, replay);
@@ -38,7 +38,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     match &plan.zones {
         Some(zones) => place_in_zones(storage, plan, zones, &mut entries)?,
         None if plan.metadata.is_some_and(|metadata| metadata.makes_targets() || metadata.on_directories) => {
-            // The engine uses nothing that could have a size.
+            // The engine accesses nothing that has a size, so each file gets the size that the job requests.
             entries.iter_mut().for_each(|entry| entry.size = plan.target_plan.smallest_length());
         }
         None => {
@@ -64,7 +64,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         return Err(missing_size(plan, &entries));
     }
     let smallest = plan.target_plan.smallest_length();
-    // For the first clone, any number of bytes counts as an explicit size, even less than a block.
+    // For the first clone, any positive size counts as an explicit size, even if it is smaller than a block.
     let available = entries.iter().map(|entry| entry.size).fold(0, u64::saturating_add);
     let share_is_empty = matches!(
         plan.amounts.io_size,
@@ -76,7 +76,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     Ok(entries)
 }
 
-/// Checks what a storage finds under a name. Servers and devices may report any size; beyond the maximum file
+/// Looks up a target and checks its size. Servers and devices may report any size; beyond the maximum file
 /// size, offsets would wrap around.
 fn look_at(storage: &dyn Storage, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
     check_size(&plan.name, storage.look_at(plan, path)?)
@@ -95,7 +95,7 @@ fn check_size(job: &str, entry: FileEntry) -> Result<FileEntry, FileError> {
     }
 }
 
-/// Files that were filled until the space ran out and are then read end at that point.
+/// Makes files end where the space ran out, if they were filled and are then read.
 pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut [FileEntry]) {
     let layout = &plan.files.layout;
     if !layout.fills_device || !(layout.content_needed || plan.keeps_data()) {
@@ -109,7 +109,7 @@ pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut 
     }
 }
 
-/// The files of a replayed log, each as long as the log requires.
+/// The files of a replayed log, each as long as the log's accesses require.
 fn resolve_replay(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -161,7 +161,7 @@ fn place_all(plan: &WorkerPlan, amounts: &Amounts, entries: &mut [FileEntry]) ->
     entries.iter_mut().zip(sizes).try_for_each(|(entry, wanted)| place(plan, amounts, entry, wanted))
 }
 
-/// Likewise for amounts that may be given in zones; rounds to whole zones.
+/// Like `place`, for amounts that may be given in zones; rounds to whole zones.
 fn place_in_zones(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -177,7 +177,7 @@ fn place_in_zones(
 
 /// Checks the job against the sizes of its files.
 fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
-    // Files that are read need an end: the offset up to which they are filled.
+    // Files that are read need a known end, because only data before it exists.
     let has_end = |entry: &FileEntry| match entry.kind {
         FileKind::Block | FileKind::Medium | FileKind::Volume => true,
         FileKind::Regular | FileKind::Object | FileKind::Objects | FileKind::Character => {
@@ -245,7 +245,7 @@ fn missing_size(plan: &WorkerPlan, entries: &[FileEntry]) -> FileError {
     )
 }
 
-/// None of the files has room for a block.
+/// Reports that none of the files has room for a block.
 fn too_small(plan: &WorkerPlan, entries: &[FileEntry], smallest: u64) -> FileError {
     let largest = entries.iter().max_by_key(|entry| entry.size);
     let why = largest.map_or_else(String::new, |entry| {
@@ -261,7 +261,7 @@ fn too_small(plan: &WorkerPlan, entries: &[FileEntry], smallest: u64) -> FileErr
     FileError::without_line(format!("fio: blocksize is larger than data set range{why}"))
 }
 
-/// The wanted size of one file's part.
+/// The requested size of the part of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     /// A number of bytes.
@@ -270,7 +270,7 @@ enum Wanted {
     Percent(u32),
     /// The whole file.
     Everything,
-    /// Rest of the file after the offset, or a percentage of its length.
+    /// The rest of the file after the offset, or a percentage of the file's length.
     Within { length: u64, share: Option<u32> },
 }
 
@@ -284,7 +284,8 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
             Some(SizeSpec::Percent(percent)) => Some(percent),
             _ => None,
         };
-        // Files that do not exist yet cannot differ in length, so `size` is divided evenly if it fits the range.
+        // Files that do not exist yet have no lengths yet, so `size` is divided evenly among them if
+        // the shares fit the range.
         let shared_size = match amounts.size {
             Some(SizeSpec::Bytes(total)) => Some(total / count),
             _ => None,
@@ -310,7 +311,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
         Some(SizeSpec::Bytes(total)) => {
             let smallest = plan.target_plan.smallest_length();
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
-            // If the remainder consists of whole blocks, the first files get one block more each.
+            // If the remainder consists of whole blocks, each of the first files gets one more block.
             let extra_files = if rest % smallest == 0 { rest / smallest } else { 0 };
             (0..count)
                 .map(|index| Wanted::Bytes(each + if index < extra_files { smallest } else { 0 }))
@@ -333,8 +334,8 @@ fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, want
     if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
-/// First byte of the clone that follows `clones_before` others. Rounded up to the alignment if the sum contains
-/// shares of the target.
+/// Start offset of a clone that follows `clones_before` others. It is rounded up to the alignment if it
+/// contains percentages of the target's size.
 fn start_of_clone(amounts: &Amounts, clones_before: u32, reference: u64, part: &PartPlan) -> u64 {
     let times = |spec: &SizeSpec, count: u32| match spec {
         SizeSpec::Bytes(bytes) => bytes.saturating_mul(u64::from(count)),
@@ -382,7 +383,7 @@ fn place(
         }
         // A server's volume does not grow, and fio treats media the same way.
         Wanted::Bytes(bytes) if matches!(entry.kind, FileKind::Volume | FileKind::Medium) => bytes.min(room),
-        // One size must suit devices of all sizes.
+        // One `size` must suit devices of different sizes, so it is limited to the size of each device.
         Wanted::Bytes(bytes) if entry.kind.has_fixed_size() => bytes.min(room),
         Wanted::Bytes(bytes) => bytes,
     };
@@ -402,7 +403,7 @@ fn place(
     Ok(())
 }
 
-/// End of the clone's part in a file that is to have this length. Devices keep their length.
+/// End of the clone's part of a file that will have this length. Devices keep their own length.
 fn end_within(entry: &FileEntry, length: u64) -> u64 {
     let fixed = entry.present_size.filter(|_| entry.kind.has_fixed_size());
     fixed.map_or(length, |present| length.min(present))
@@ -434,7 +435,8 @@ fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(
     )))
 }
 
-/// A device has a known end when it is filled; a file system is filled until a write fails.
+/// The size to fill: up to the end for a device, unlimited for a file system, which is filled until a write
+/// fails.
 fn fill_size(entry: &FileEntry) -> u64 {
     let end = match entry.kind.has_fixed_size() {
         true => entry.present_size.unwrap_or(0),

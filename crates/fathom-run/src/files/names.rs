@@ -1,6 +1,6 @@
 //! Names of the files of a clone. With `directory=`, every file of a job is below that directory, even if its
-//! name begins with a slash: `/b` in `d` is `d//b`. So a job only writes where its options say. A name that
-//! leads up (`../b`) is used as it is.
+//! name begins with a slash: `/b` in `d` is `d//b`. A job therefore writes only below the directory that its
+//! options name. A name with `..` (`../b`) is used unchanged.
 
 use crate::plan::model::files::{Names, NamesPlan};
 use std::ffi::{OsStr, OsString};
@@ -50,7 +50,7 @@ fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// The same from the plan alone, without accessing any file.
+/// The same paths from the plan alone, without accessing any file.
 pub fn planned_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     let directory = plan.directory.as_deref();
     match &plan.names {

@@ -1,4 +1,4 @@
-//! The targets of a clone during the run.
+//! The targets of a clone while the job runs.
 
 use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 /// The open targets of a clone; closed on drop.
 pub struct OpenFiles {
-    /// The files as engines see them.
+    /// The open files, in the form that engines use.
     pub list: Vec<OpenFile>,
-    /// Device numbers of the block devices below, without duplicates.
+    /// Device numbers of the block devices below the files, without duplicates.
     pub devices: Vec<u64>,
     storage: Box<dyn Storage>,
     entries: Vec<FileEntry>,
@@ -23,7 +23,7 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Opens everything; drops cached data of the targets if the job wants that.
+    /// Opens all targets; drops their cached data if the job asks for that.
     pub fn open(
         plan: &WorkerPlan,
         storage: Box<dyn Storage>,
@@ -36,9 +36,10 @@ impl OpenFiles {
         for (index, entry) in files.entries.clone().iter().enumerate() {
             let handle = files.reopen(plan, index)?;
             files.storage.settle(&plan.files.opening, entry, handle)?;
-            // Files beyond the `openfiles` limit are opened when an I/O needs them; here they are only checked.
+            // Files beyond the `openfiles` limit are opened when an I/O needs them; opening them here only
+            // checks that this will work.
             if handle.is_open() && index >= limit {
-                // Nothing has been written to it yet.
+                // Nothing has been written to the file yet, so an error of the close is irrelevant.
                 let _ = files.close(index);
             }
             let device = files.storage.device_below(entry);
@@ -48,19 +49,19 @@ impl OpenFiles {
         Ok(files)
     }
 
-    /// Refuses to change targets that have come into use since they were examined.
+    /// Refuses to change targets if they have come into use since they were examined.
     pub(crate) fn check_again(&mut self, plan: &WorkerPlan) -> Result<(), FileError> {
         self.storage.check_opened(plan, &self.entries)?;
         self.checked = Instant::now();
         Ok(())
     }
 
-    /// Time since the last check for use.
+    /// Time since the last check whether the targets are in use.
     pub(crate) fn since_check(&self) -> Duration {
         self.checked.elapsed()
     }
 
-    /// The targets as they were before opening.
+    /// The targets as they were found before opening.
     pub(crate) fn entries(&self) -> &[FileEntry] {
         &self.entries
     }
@@ -90,7 +91,7 @@ impl OpenFiles {
         self.list[index].handle.is_open() || self.entries[index].kind == FileKind::None
     }
 
-    /// Closes a file temporarily. An error, if any, stems from an earlier write.
+    /// Closes a file temporarily. An error stems from an earlier write.
     pub(crate) fn close(&mut self, index: usize) -> Result<(), Errno> {
         self.list[index].handle = Handle::NONE;
         self.storage.close(index)
@@ -191,7 +192,7 @@ impl OpenFiles {
             }
             self.storage.read_into_cache(&self.list[index], &stopped).map_err(failed)?;
             if !was_open {
-                // The file was opened for reading.
+                // The file was opened only for reading, so an error of the close is irrelevant.
                 let _ = self.close(index);
             }
         }

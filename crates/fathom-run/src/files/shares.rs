@@ -20,9 +20,9 @@ pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result
         )));
     }
     for (entry, (from, to)) in entries.iter_mut().zip(parts(&sizes, unit, share)) {
-        // All hosts lay a file out with the same length, so that none truncates another's part. If the layout
-        // writes content, each host writes up to the end of its own share, and all wait for the last one
-        // before they start.
+        // All hosts lay a file out with the same length; otherwise one host might truncate another's part. If
+        // the layout writes content, each host writes up to the end of its share, and all wait for the last
+        // one before they start.
         let is_filled_by_others = plan.files.layout.content_needed && from < to;
         entry.data_set_end = (!is_filled_by_others).then_some(entry.start.saturating_add(entry.size));
         entry.start = entry.start.saturating_add(from);
@@ -31,7 +31,7 @@ pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result
     Ok(())
 }
 
-/// Start and end of the share in each of these files: multiples of `unit`, or the end of a file.
+/// Start and end of the share in each of these files. Both are multiples of `unit` or the end of a file.
 fn parts(sizes: &[u64], unit: u64, share: Share) -> Vec<(u64, u64)> {
     let blocks: u128 = sizes.iter().map(|size| u128::from(size.div_ceil(unit))).sum();
     let bound = |number: u32| blocks * u128::from(number) / u128::from(share.of.max(1));

@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Interval between lines.
 const INTERVAL_NS: u64 = 500_000_000;
 
-/// Bytes of each worker at the last sample. A worker starts from zero when it begins to record; bytes of its
-/// ramp are in no line.
+/// Bytes of one worker at the last sample. A worker restarts from zero when it begins to record, so bytes of
+/// its ramp are in no line.
 struct Seen {
     epoch: u64,
     bytes: PerDirection<u64>,
@@ -40,7 +40,7 @@ pub(crate) fn sample_bandwidth(
             continue;
         }
         let moved = bytes_since(region, &mut seen);
-        // A short remainder at the end only gets a line if bytes were moved.
+        // A short remainder at the end gets a line only if it moved bytes.
         if finished && now - last < INTERVAL_NS / 10 && moved == PerDirection::default() {
             return;
         }

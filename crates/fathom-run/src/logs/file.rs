@@ -1,4 +1,4 @@
-//! Log files, opened before anything runs: a run must not start if its logs cannot be written.
+//! Log files, opened before anything runs: a run whose logs cannot be written must not start.
 
 use super::LogRegion;
 use crate::message::{Message, MessageSender};
@@ -12,10 +12,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Called while a log waits for its reader; returns whether to keep waiting.
+/// Called while a log, such as a named pipe, waits for its reader; returns whether to keep waiting.
 pub(crate) type KeepWaiting<'a> = &'a mut dyn FnMut(&Path) -> bool;
 
-/// A log file of the writer.
+/// A log file as the log writer sees it.
 pub(crate) struct LogFile {
     path: PathBuf,
     /// `None` after a write error: the run continues without this log.
@@ -37,7 +37,7 @@ impl LogFile {
         }
     }
 
-    /// Writes and clears `bytes`. The first failure is reported and counted; everything after it is discarded.
+    /// Writes and clears `bytes`. The first failure is reported and counted; all later data is discarded.
     pub(crate) fn write(&mut self, bytes: &mut Vec<u8>, region: &LogRegion, messages: &MessageSender) {
         if bytes.is_empty() {
             return;
@@ -58,7 +58,7 @@ impl LogFile {
 
 /// All log files of a run.
 pub(crate) struct OpenLogs {
-    /// Per worker, in the order of its plan's paths.
+    /// Files of each worker, in the order of the paths in its plan.
     pub(crate) of_workers: Vec<Vec<LogFile>>,
     /// Recording of each worker's I/Os (`write_iolog`).
     pub(crate) of_recordings: Vec<Option<LogFile>>,

@@ -1,11 +1,11 @@
-//! `write_iolog`: the text of the I/Os that a worker issued, in the order of issue.
+//! `write_iolog`: a text log of the I/Os that a worker issued, in the order of issue.
 
 use crate::files::names;
 use crate::plan::{Plan, WorkerPlan};
 use fathom_logs::IoRecord;
 use fathom_trace::iolog::{HEADER, write_file_line, write_io_line};
 
-/// Entries of a recording. The first six numbers are operations, as in units.
+/// Entries of a recording other than I/Os. Their numbers continue those of the six operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileEvent {
@@ -17,15 +17,15 @@ pub(crate) enum FileEvent {
     Close = 8,
 }
 
-/// Words of the log format, by number of the operation or event.
+/// Words of the log format, indexed by operation or event number.
 const WORDS: [&str; 9] =
     ["read", "write", "trim", "sync", "datasync", "sync_file_range", "add", "open", "close"];
 
 /// The recording of one worker.
 pub(super) struct Recording {
-    /// File names as the job uses them, by number.
+    /// File names as the job uses them, indexed by file number.
     files: Vec<String>,
-    /// Text not written yet.
+    /// Text that has not been written yet.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl Recording {
         Recording { files: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(), bytes }
     }
 
-    /// Adds the line for a record, whose `end_ns` holds the time and `clat_ns` the file.
+    /// Adds the line for a record. In such a record, `end_ns` holds the time and `clat_ns` the file.
     pub(super) fn add(&mut self, record: &IoRecord) {
         let Some(file) = self.files.get(record.clat_ns as usize) else { return };
         let Some(word) = WORDS.get(usize::from(record.direction)) else { return };

@@ -8,9 +8,9 @@ use fathom_sys::{Errno, futex};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Records in all rings together: 40 bytes each.
+/// Records in all rings together, of 40 bytes each.
 const RECORDS_OF_A_RUN: usize = 1 << 20;
-/// A larger ring would only use up cache.
+/// Maximum records in one ring: a larger ring would only use up processor cache.
 const LARGEST_RING: usize = 1 << 15;
 const SMALLEST_RING: usize = 1 << 10;
 /// Maximum number of threads that write logs.
@@ -20,7 +20,7 @@ const MOST_THREADS: usize = 64;
 #[repr(C, align(128))]
 #[derive(Default)]
 pub(crate) struct WriterThread {
-    /// 1 while it sleeps; a futex word.
+    /// 1 while the thread sleeps; a futex word.
     sleeping: AtomicU32,
 }
 
@@ -32,7 +32,7 @@ impl WriterThread {
         self.sleeping.store(0, Relaxed);
     }
 
-    /// Wakes the thread if it sleeps.
+    /// Wakes the thread if it is asleep.
     pub(crate) fn wake(&self) {
         if self.sleeping.load(Relaxed) == 1 {
             futex::set_and_wake(&self.sleeping, 0);
@@ -44,24 +44,24 @@ impl WriterThread {
 #[repr(C, align(128))]
 #[derive(Default)]
 struct State {
-    /// All workers have ended.
+    /// Nonzero once all workers have ended.
     finished: AtomicU32,
-    /// The writer is gone and takes out no more records.
+    /// Nonzero once the writer is gone and no longer removes records.
     gone: AtomicU32,
     /// Files that could not be written completely.
     failed_files: AtomicU32,
-    /// Writes to log files.
+    /// Number of writes to log files.
     writes: AtomicU64,
 }
 
-/// All-zero memory is a valid start.
+/// Shared control data; all-zero memory is a valid initial state.
 #[repr(C)]
 struct Control {
     state: State,
     threads: [WriterThread; MOST_THREADS],
 }
 
-/// Kinds of rings.
+/// The kinds of rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ring {
     /// The worker's logs: a record per completed I/O.
@@ -74,7 +74,7 @@ impl Ring {
     pub(crate) const ALL: [Ring; 2] = [Ring::Logs, Ring::Recording];
 }
 
-/// The ring of one worker.
+/// Location of one worker's ring in the shared memory.
 #[derive(Clone, Copy)]
 struct Place {
     header: usize,
@@ -88,7 +88,7 @@ pub(crate) struct LogRegion {
     control: Mapping,
     headers: Mapping,
     words: Mapping,
-    /// For each worker, by [`Ring`].
+    /// The rings of each worker, indexed by [`Ring`].
     places: Vec<[Option<Place>; 2]>,
     threads: usize,
 }
@@ -161,7 +161,7 @@ impl LogRegion {
         Some(self.ring(self.places[worker][ring as usize]?).0)
     }
 
-    /// The headers of all rings of a worker.
+    /// The headers of all rings that a worker has.
     pub(crate) fn headers_of(&self, worker: usize) -> impl Iterator<Item = &RingHeader> {
         Ring::ALL.into_iter().filter_map(move |ring| self.header(ring, worker))
     }
@@ -176,7 +176,7 @@ impl LogRegion {
         &self.control().threads[number % MOST_THREADS]
     }
 
-    /// How many threads write logs.
+    /// Number of threads that write logs.
     pub(crate) fn threads(&self) -> usize {
         self.threads
     }
@@ -186,7 +186,7 @@ impl LogRegion {
         &self.control().threads[MOST_THREADS - 1]
     }
 
-    /// All workers have ended: the writer completes its files and ends.
+    /// Announces that all workers have ended: the writer completes its files and ends.
     pub(crate) fn finish(&self) {
         self.control().state.finished.store(1, Relaxed);
         for thread in &self.control().threads {
@@ -194,17 +194,17 @@ impl LogRegion {
         }
     }
 
-    /// See [`finish`](LogRegion::finish).
+    /// True after [`finish`](LogRegion::finish).
     pub(crate) fn is_finished(&self) -> bool {
         self.control().state.finished.load(Relaxed) != 0
     }
 
-    /// No records are taken out any more, so workers must not wait for it.
+    /// Announces that no records are removed any longer, so workers must not wait for room.
     pub(crate) fn set_gone(&self) {
         self.control().state.gone.store(1, Relaxed);
     }
 
-    /// See [`set_gone`](LogRegion::set_gone).
+    /// True after [`set_gone`](LogRegion::set_gone).
     pub(crate) fn is_gone(&self) -> bool {
         self.control().state.gone.load(Relaxed) != 0
     }
@@ -214,7 +214,7 @@ impl LogRegion {
         self.control().state.failed_files.fetch_add(1, Relaxed);
     }
 
-    /// Files that could not be written completely.
+    /// Number of files that could not be written completely.
     pub(crate) fn failed_files(&self) -> u32 {
         self.control().state.failed_files.load(Relaxed)
     }
@@ -224,8 +224,8 @@ impl LogRegion {
         self.control().state.writes.fetch_add(1, Relaxed);
     }
 
-    /// Grows while the writer makes progress: records taken out plus writes. After an idle period, few records
-    /// fill many windows, so neither alone would suffice.
+    /// Grows while the writer makes progress: records removed plus writes to files. Neither count alone would
+    /// suffice: after an idle period, few records can fill many averaging windows.
     pub(crate) fn progress(&self) -> u64 {
         let headers = (0..self.places.len()).flat_map(|worker| self.headers_of(worker));
         let taken: u64 = headers.map(RingHeader::taken).sum();

@@ -1,4 +1,5 @@
-//! The log writer: takes records out of the workers' rings and writes them, until no worker runs any more.
+//! The log writer: removes records from the workers' rings and writes them to files until no worker runs any
+//! longer.
 
 use super::recording::Recording;
 use super::{LogFile, LogRegion, OpenLogs, Ring, aggregate};
@@ -23,7 +24,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// After a round with more records than this, the next one follows immediately.
 const BUSY_RECORDS: u64 = 4096;
 
-/// What is produced from the records of a ring.
+/// The output produced from the records of a ring.
 enum Content {
     Logs(Box<LogSet>),
     Recording(Recording),
@@ -48,7 +49,8 @@ pub(crate) fn write_logs(
     messages: &MessageSender,
 ) {
     let mut by_thread: Vec<Vec<Keeper<'_>>> = (0..logs.threads()).map(|_| Vec::new()).collect();
-    // With `log_compression_cpus`, threads serve one job each.
+    // With `log_compression_cpus`, each thread serves a single job, because the job's CPUs apply to the whole
+    // thread.
     let mut bound = Vec::new();
     for (index, files) in open.of_workers.into_iter().enumerate() {
         let Some(plan) = &plan.workers[index].logs else { continue };
@@ -74,8 +76,8 @@ pub(crate) fn write_logs(
     });
 }
 
-/// Starts a thread. Without it a log would not be written, and its worker would wait forever, so the process
-/// ends and the supervisor notices.
+/// Starts a thread. If that fails, the process exits and the supervisor notices; otherwise a log would have no
+/// writer and its worker would wait forever.
 fn start<'s>(scope: &'s Scope<'s, '_>, messages: &MessageSender, work: impl FnOnce() + Send + 's) {
     if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work).map_err(Errno::from) {
         messages.send(&Message::Error(format!(
@@ -141,12 +143,12 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// Takes the records out of the ring; returns their number.
+    /// Removes the available records from the ring; returns their number.
     fn take(&mut self, logs: &LogRegion, messages: &MessageSender) -> u64 {
         if self.done {
             return 0;
         }
-        // Read first, so that records pushed before the ring was closed are taken below.
+        // The flag is read first: every record pushed before the ring was closed is then removed below.
         let closed = self.consumer.header().is_closed();
         let epoch_ms = self.consumer.header().epoch_ms();
         let mut total = 0;

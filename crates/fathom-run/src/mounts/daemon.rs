@@ -1,5 +1,5 @@
-//! The daemon of a user-space file system, found by the connection to the kernel that it holds. Only `/proc` is read, without
-//! blocking for long on a process that hangs.
+//! The daemon of a user-space file system, found by the connection to the kernel that it holds. Reads only
+//! `/proc`, and never blocks for long on a process that hangs.
 
 use super::Mount;
 use fathom_stats::host::DaemonReport;
@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Options about caches and request sizes, of all file systems. Other parts of a command line are not shown,
-/// because they may hold secrets.
+/// Options of all known file systems that concern caches and request sizes. Other parts of a command line are
+/// never shown, because they may hold secrets.
 const TOLD: [&str; 40] = [
     "async-read",
     "attr-timeout",
@@ -57,7 +57,7 @@ const TOLD: [&str; 40] = [
 /// Timeout for reading the command line of a process that may hang.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
-/// A process and the connection it holds.
+/// The process of a file system and the connection that it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Daemon {
     process: u32,
@@ -80,18 +80,18 @@ impl Daemon {
                 (name_of(process).is_none_or(|name| program.is_empty() || !name.contains(program)), process)
             })
             .collect();
-        // Processes named like the file system come first, which usually saves reading the others.
+        // Processes named like the file system are examined first, which usually avoids reading the others.
         processes.sort_unstable();
         let directory = &mount.report.directory;
         processes.into_iter().find_map(|(_, process)| Daemon::if_serves(process, connection, directory))
     }
 
-    /// This process, if it holds the connection with this number. Kernels before 6.17 do not report the number;
-    /// there, it is the process whose command line names the directory.
+    /// The daemon, if this process holds the connection with this number. Kernels before 6.17 do not report the
+    /// number; on these, the daemon is the process whose command line names the directory.
     fn if_serves(process: u32, connection: &str, directory: &str) -> Option<Daemon> {
         let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
         descriptors.flatten().find_map(|entry| {
-            // Links in `/proc` are read, never followed.
+            // Links in `/proc` are read but not followed, because following one might touch a hung file system.
             let link = fs::read_link(entry.path()).ok().filter(|link| link.ends_with("fuse"))?;
             let found = Daemon { process, descriptor: entry.path(), link };
             let serves = match found.connection() {
@@ -110,7 +110,7 @@ impl Daemon {
         Some(line.trim().to_owned())
     }
 
-    /// True if it is still the same process.
+    /// True if the process still exists and is the same one.
     fn is_there(&self) -> bool {
         fs::read_link(&self.descriptor).is_ok_and(|link| link == self.link)
     }
@@ -124,8 +124,9 @@ impl Daemon {
     /// The arguments of its command line; none if they cannot be read within [`READ_LIMIT`].
     fn words(&self) -> Vec<String> {
         let path = format!("/proc/{}/cmdline", self.process);
-        // A thread in uninterruptible sleep may hold the mmap lock that protects the command line. Most do not,
-        // because they wait for a disk. A read that hangs ends with this process.
+        // A thread in uninterruptible sleep may hold the mmap lock that protects the command line, although
+        // most such threads only wait for a disk. A separate thread therefore reads the command line; if the
+        // read hangs, the thread stays until this process exits.
         let line = if waits_uninterruptibly(self.process) {
             let (sender, receiver) = mpsc::channel();
             let reader = thread::Builder::new().spawn(move || sender.send(fs::read(path)));
@@ -147,7 +148,7 @@ impl Daemon {
         self.is_there().then_some(moved)
     }
 
-    /// Bytes moved by the network interfaces that the process sees.
+    /// Bytes moved by the network interfaces in the process's network namespace.
     pub(crate) fn interfaces(&self) -> Option<MovedBytes> {
         let moved = all_interfaces(&fs::read_to_string(format!("/proc/{}/net/dev", self.process)).ok()?)?;
         self.is_there().then_some(moved)
@@ -168,7 +169,7 @@ fn waits_uninterruptibly(process: u32) -> bool {
     })
 }
 
-/// Sum over the interfaces in a file in the format of `/proc/net/dev`.
+/// Total over all interfaces in a file in the format of `/proc/net/dev`.
 fn all_interfaces(text: &str) -> Option<MovedBytes> {
     let mut sum = MovedBytes::default();
     for line in text.lines().skip(2) {
@@ -179,7 +180,8 @@ fn all_interfaces(text: &str) -> Option<MovedBytes> {
     Some(sum)
 }
 
-/// The options of [`TOLD`] in a command line: `--name=value`, `--name value`, `-o name=value,name`.
+/// The options in [`TOLD`] that a command line contains, in any of the forms `--name=value`, `--name value`,
+/// `-o name=value,name`.
 fn options_in(words: &[String]) -> String {
     let mut found: Vec<String> = Vec::new();
     let is_told = |name: &str| TOLD.contains(&name);
@@ -207,7 +209,8 @@ fn options_in(words: &[String]) -> String {
     super::secrets::without_secrets(&found.join(" "))
 }
 
-/// The argument after an option, if it may be its value: neither the next option nor a path or a remote.
+/// The argument after an option, if it can be the option's value: it must be neither another option nor a path
+/// or a remote.
 fn is_value(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('-') && !word.contains(['/', ':', '@'])
 }

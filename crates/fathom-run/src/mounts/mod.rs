@@ -19,12 +19,12 @@ pub(crate) use traffic::MountWatch;
 pub(crate) struct Mount {
     /// Its device number, `8:1`.
     pub(crate) device: String,
-    /// The file system.
+    /// Description of the file system for the report.
     pub(crate) report: FileSystemReport,
 }
 
 impl Mount {
-    /// The mount has no block device.
+    /// True if the mount has no block device.
     pub(crate) fn has_no_device(&self) -> bool {
         self.device.starts_with("0:")
     }
@@ -45,7 +45,7 @@ pub(crate) fn mounts() -> Vec<Mount> {
     mount_list::text().lines().filter_map(parse_mount).collect()
 }
 
-/// A line of the kernel's list of mounts.
+/// Parses a line of the kernel's list of mounts.
 pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     let line = MountLine::parse(line)?;
     let (kind, directory) = (line.kind.to_owned(), plain(line.directory).into_owned());
@@ -66,7 +66,8 @@ fn all_options(of_mount: &str, of_file_system: &str) -> String {
     own.iter().copied().chain(further).collect::<Vec<&str>>().join(",")
 }
 
-/// The mount of a path: the longest prefix, and of several mounts on one directory the last.
+/// The mount that contains a path: the mount point with the longest matching prefix, and the latest of several
+/// mounts on one directory.
 pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     mount_list::holder(mounts, path, |mount| Cow::Borrowed(&mount.report.directory))
 }

@@ -2,12 +2,12 @@
 
 /// Placeholder for hidden text.
 const HIDDEN: &str = "<hidden>";
-/// Substrings of the names of options that hold secrets.
+/// Substrings that mark an option name as secret.
 const SECRET: [&str; 8] = ["pass", "secret", "token", "key", "credential", "auth", "signature", "pwd"];
 
-/// A source or options of a mount, without secrets.
+/// The source or the options of a mount, with secrets hidden.
 pub(super) fn without_secrets(text: &str) -> String {
-    // Done before the text is split into items, because a password may contain a comma.
+    // Passwords in addresses are hidden before the text is split at commas, because a password may contain one.
     let text = without_passwords_of_addresses(text);
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -57,7 +57,7 @@ fn end_of_item(text: &str) -> usize {
     text.len()
 }
 
-/// An option, an address or a path.
+/// Hides the secret in an option, an address or a path.
 fn hide(item: &str) -> String {
     match item.split_once('=') {
         Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
@@ -73,7 +73,7 @@ fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|part| name.contains(part))
 }
 
-/// An address without its query, which may be a signature, and `user:password@host` without its password.
+/// Hides the query of an address, which may be a signature, and the password in `user:password@host`.
 fn hide_in_address(text: &str) -> String {
     if text.contains("://") {
         return match text.split_once('?') {
@@ -82,7 +82,8 @@ fn hide_in_address(text: &str) -> String {
         };
     }
     let colon = text.find([':', '@']).filter(|&colon| text[colon..].starts_with(':'));
-    // A colon also follows a host, `host:/path`, and occurs in paths.
+    // Only a colon after a user precedes a password; a colon also follows a host (`host:/path`) and occurs in
+    // paths.
     let is_of_user = |colon: usize| {
         !text[..colon].trim_start_matches('/').contains('/') && !text[colon + 1..].starts_with('/')
     };
@@ -147,7 +148,7 @@ mod tests {
             ] {
                 prop_assert!(!without_secrets(&text).contains("Zq"), "{text} {}", without_secrets(&text));
             }
-            // Never panics, whatever the positions of quotes, commas and multibyte characters.
+            // Must not panic, regardless of where quotes, commas and multibyte characters are.
             let _ = without_secrets(&format!("{rest}{word}"));
         }
     }

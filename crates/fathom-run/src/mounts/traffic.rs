@@ -15,7 +15,8 @@ struct Watched {
     directory: String,
     daemon: Option<Daemon>,
     start: MountReport,
-    /// The time at which the first job on it began in the current stage; `None` if none has.
+    /// The counters when the first job that uses this file system started in the current stage; `None` if none
+    /// has.
     stage_start: Option<MountReport>,
 }
 
@@ -44,7 +45,7 @@ impl MountWatch {
         self.watched.push(watched);
     }
 
-    /// The traffic since the start.
+    /// Traffic since the start of the run.
     pub(crate) fn report(&self) -> Vec<MountReport> {
         self.watched.iter().filter_map(|mount| mount.since(&mount.start)).collect()
     }
@@ -92,7 +93,7 @@ impl Watched {
 }
 
 /// Bytes that the kernel's NFS client has read from and written to the server of a mount, see
-/// proc_pid_mountstats(5): the fifth and sixth of its `bytes`.
+/// proc_pid_mountstats(5): the fifth and sixth number of the `bytes` line.
 fn of_nfs(text: &str, directory: &str) -> Option<MovedBytes> {
     let mut lines = text.lines().skip_while(|line| {
         let place = line.strip_prefix("device ").and_then(|line| line.split_once(" mounted on "));

@@ -8,11 +8,11 @@ pub use fathom_verify::content::{Pattern, fill_random};
 pub use shaped::NoRoomForPages;
 use shaped::Shaper;
 
-/// Fills the buffers of one worker.
+/// Generates the content of one worker's write buffers.
 #[derive(Clone, Debug)]
 pub struct Payload {
     content: Content,
-    /// Reads use the same buffers and overwrite their content.
+    /// True if reads use the same buffers and thus overwrite their content.
     beside_reads: bool,
     generator: Taus88,
 }
@@ -27,7 +27,7 @@ enum Content {
 }
 
 impl Payload {
-    /// A filler for the worker with these seeds and `bytes` bytes of files.
+    /// Creates the generator for the worker with these seeds, whose files have `bytes` bytes in total.
     pub fn new(rule: PayloadRule, seeds: &Seeds, bytes: u64) -> Result<Payload, NoRoomForPages> {
         let content = match rule {
             PayloadRule::Zero => Content::Zero,
@@ -43,7 +43,7 @@ impl Payload {
         Payload { beside_reads, ..self }
     }
 
-    /// Initial content of a buffer, before the first I/O.
+    /// Generates the initial content of a buffer, before the first I/O.
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         match &mut self.content {
             Content::Zero => buffer.fill(0),
@@ -53,7 +53,8 @@ impl Payload {
         }
     }
 
-    /// True if writes need no filling: the content stays as prepared, or any content will do.
+    /// True if buffers need no filling before a write, because they keep their prepared content or any content
+    /// will do.
     pub fn is_static(&self) -> bool {
         match &self.content {
             Content::Zero => !self.beside_reads,
@@ -63,7 +64,7 @@ impl Payload {
         }
     }
 
-    /// Fills the buffer for one write at this file offset; `now_ns` is its start time.
+    /// Fills the buffer for one write at this file offset. `now_ns` is the start time of the write.
     pub fn refresh(&mut self, buffer: &mut [u8], offset: u64, now_ns: u64) {
         match &mut self.content {
             Content::Zero if self.beside_reads => buffer.fill(0),
@@ -85,8 +86,8 @@ impl Payload {
     }
 }
 
-/// Stamps every 512-byte block, so that no two writes carry the same data: one of its eight lines starts with
-/// the offset, and its first line ends with the time.
+/// Stamps every 512-byte block to make each write's data unique: one of the block's eight 64-byte lines starts
+/// with the offset, and its first line ends with the time.
 fn scramble_blocks(buffer: &mut [u8], offset: u64, now_ns: u64) {
     const BLOCK: usize = 512;
     const LINE: usize = 64;

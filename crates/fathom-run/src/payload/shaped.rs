@@ -1,7 +1,7 @@
-//! Content that compresses and repeats as requested: `buffer_compress_percentage` and `dedupe_percentage`. A buffer is a row
-//! of segments, each of which begins with random and ends with fixed bytes. Every segment takes one seed from the content
-//! generator, so the state of this generator represents a whole buffer: a duplicate is a buffer made from a state that was,
-//! or will be, used anyway.
+//! Content that compresses and repeats as requested: `buffer_compress_percentage` and `dedupe_percentage`. A
+//! buffer is a sequence of segments, each of which starts with random bytes and ends with fixed ones. Every
+//! segment takes one seed from the content generator, so the generator's state determines a whole buffer: a
+//! duplicate is a buffer generated from a state that another buffer also uses.
 
 use super::fill_random;
 use crate::plan::model::payload::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
@@ -12,11 +12,11 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no memory for a working set of {pages} pages; lower dedupe_working_set_percentage=")]
 pub struct NoRoomForPages {
-    /// Pages in the working set.
+    /// Number of pages in the working set.
     pub pages: u64,
 }
 
-/// Generates such content for one worker.
+/// Generates compressible and repeating content for one worker.
 #[derive(Clone, Debug)]
 pub(super) struct Shaper {
     rule: ShapedRule,
@@ -27,7 +27,7 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    /// For the worker with these seeds and `bytes` bytes of files.
+    /// Creates the generator for the worker with these seeds, whose files have `bytes` bytes in total.
     pub(super) fn new(rule: ShapedRule, seeds: &Seeds, bytes: u64) -> Result<Shaper, NoRoomForPages> {
         let mut working_set = Vec::new();
         if let Some(Duplicates { source: DuplicateSource::WorkingSet(parts), .. }) = &rule.duplicates {
@@ -35,7 +35,7 @@ impl Shaper {
                 add_pages(&mut working_set, part, seeds, bytes)?;
             }
             if working_set.is_empty() {
-                // The working set is smaller than a page: all duplicates are equal.
+                // The working set is smaller than a page, so all duplicates are equal.
                 working_set.push(seeds.generator(SeedUse::Buffer));
             }
         }
@@ -48,7 +48,7 @@ impl Shaper {
         })
     }
 
-    /// True if all buffers are always equal.
+    /// True if all buffers have the same content.
     pub(super) fn is_static(&self) -> bool {
         let offsets = self.rule.fixed.as_ref().is_some_and(|fixed| !fixed.offset_places.is_empty());
         let repeats = self.rule.duplicates.as_ref().is_some_and(|duplicates| {
@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn duplicates_come_as_from_fio() {
-        // fio --bs=4k --dedupe_percentage=50: the first fill is that of the buffer, the rest are writes.
+        // Matches fio --bs=4k --dedupe_percentage=50. The first state fills the initial buffer; the others
+        // belong to writes.
         let next = Duplicates { percent: 50, source: DuplicateSource::Neighbour };
         assert_eq!(
             states(&mut shaper(0, 512, Some(next)), 15),

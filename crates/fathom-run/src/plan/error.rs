@@ -5,19 +5,19 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What is wrong with a job, where, and how to fix it: one or several lines for the user.
+/// Each error says what is wrong with a job, where, and how to fix it, in one or more lines for the user.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// An unknown engine name.
     #[error("fio: engine {0} not loadable")]
     UnknownEngine(String),
-    /// The engine is left out of this build.
+    /// The engine exists, but this build does not include it.
     #[error(
         "fio: engine {0} not loadable\nfathom: this build has no ioengine={0}: install a package of fathom, or build it with \
          cargo install --locked --path crates/fathom --features {0}"
     )]
     EngineLeftOut(String),
-    /// Memory in a file creates the file and writes to it.
+    /// `--readonly` with buffers in a file, which is created and written to.
     #[error("fathom: job {job}: mem= would write to {path}, which --readonly forbids; leave one of them out", path = path.display())]
     ReadonlyMemory {
         /// The job.
@@ -25,7 +25,7 @@ pub enum PlanError {
         /// The file.
         path: PathBuf,
     },
-    /// The engine changes data for any direction of I/O.
+    /// `--readonly` with an engine that changes data for any direction of I/O.
     #[error(
         "fathom: job {job}: ioengine={engine} changes data whatever rw= says, which --readonly forbids; leave one of them out"
     )]
@@ -92,10 +92,10 @@ pub enum PlanError {
         /// Number of the clone.
         number: u32,
     },
-    /// The merged trace would overwrite something other than a regular file.
+    /// `merge_blktrace_file` names an existing target that is not a regular file.
     #[error("fathom: merge_blktrace_file={target}: it exists already and is not a regular file", target = .0.display())]
     MergeIntoDevice(PathBuf),
-    /// The merged trace would overwrite one of its inputs.
+    /// `merge_blktrace_file` names one of the traces to merge.
     #[error("fathom: merge_blktrace_file={target} would overwrite {trace}, which is merged", target = target.display())]
     MergeIntoTrace {
         /// The result.

@@ -1,5 +1,5 @@
-//! From typed jobs to worker plans: [`model`] is the result as plain data, `build` makes it from the options. Only the
-//! builders read options. The run reads the model.
+//! From typed jobs to worker plans: [`model`] is the resulting plan as plain data, and `build` derives it from
+//! the options. Only the builders read options; the run reads only the model.
 
 mod build;
 mod error;

@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// Constructor of a job's storage. Each clone has a separate storage, as does the layout that precedes all of them.
+/// Constructor of a job's storage. Each clone has a separate storage, and so has the layout before the run.
 pub type StorageOf = fn(&JobSpec) -> Box<dyn Storage>;
 
 /// Opaque reference to an open target: a descriptor for files and devices, otherwise a number shared by a
@@ -50,13 +50,13 @@ impl Handle {
         Handle(descriptor)
     }
 
-    /// The number; `None` for a descriptor and for [`NONE`](Handle::NONE).
+    /// The number of a handle; `None` for a descriptor and for [`NONE`](Handle::NONE).
     #[inline(always)]
     pub fn number(self) -> Option<usize> {
         usize::try_from((-2i32).checked_sub(self.0)?).ok()
     }
 
-    /// The descriptor; negative if there is none.
+    /// The descriptor of a handle; negative if it has none.
     #[inline(always)]
     pub const fn descriptor(self) -> RawFd {
         self.0
@@ -72,9 +72,9 @@ impl Handle {
 /// One opened file.
 #[derive(Clone, Debug)]
 pub struct OpenFile {
-    /// Name in messages.
+    /// Name of the file in messages.
     pub name: String,
-    /// Handle, while the file is open.
+    /// Handle of the file while it is open.
     pub handle: Handle,
     /// True for block devices.
     pub is_block_device: bool,
@@ -85,7 +85,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// A target that is not open yet.
+    /// Describes a target that is not open yet.
     pub fn closed(entry: &FileEntry) -> OpenFile {
         OpenFile {
             name: entry.name(),
@@ -97,14 +97,14 @@ impl OpenFile {
     }
 }
 
-/// How a target is read back from its medium.
+/// How written data is read back from its medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBack {
     /// The bytes.
     pub range: Range<u64>,
-    /// Reads may be served from the page cache: they are buffered, or copies from a mapping.
+    /// True if reads may be served from the page cache, because they are buffered or copied from a mapping.
     pub is_cached: bool,
-    /// Cached data is dropped; otherwise it is only counted.
+    /// True if cached data is dropped; otherwise it is only counted.
     pub drops: bool,
 }
 
@@ -117,36 +117,37 @@ pub trait Storage: Any {
         names::planned_paths(plan)
     }
 
-    /// Creates the directories of the targets' tree, if there is one.
+    /// Creates the directories of the targets' tree, if the job has one.
     fn make_directories(&mut self, _plan: &NamesPlan) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// Removes the empty directories of the tree, after the targets.
+    /// Removes the empty directories of the tree, after the targets were removed.
     fn remove_directories(&mut self, _plan: &NamesPlan) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Looks up a name; the used part is not chosen yet. Changes nothing.
+    /// Looks up a name without changing anything; the used part is chosen later.
     fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError>;
 
-    /// Refuses targets that the run must not change or create, such as those in use. Changes nothing.
+    /// Refuses targets that the run must not change or create, such as those in use. Has no side effects.
     fn check(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// The same check for opened targets, by the opened object rather than by name.
+    /// Like [`check`](Storage::check) for opened targets: examines the opened objects rather than their names.
     fn check_opened(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// Refuses to extend an existing target. Changes nothing.
+    /// Refuses targets that cannot be extended. Has no side effects.
     fn check_layout(&self, _entry: &FileEntry) -> Result<(), FileError> {
         Ok(())
     }
 
     /// Extends a target from its current end to its entry's size; existing content stays. `filling` provides
-    /// the content, if it matters. Ends with EINTR soon after `stopped` returns true, with the target restored.
+    /// the content, if the job needs any. Ends with EINTR soon after `stopped` returns true, with the target
+    /// restored.
     fn lay_out(
         &mut self,
         plan: &WorkerPlan,
@@ -155,18 +156,18 @@ pub trait Storage: Any {
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError>;
 
-    /// Messages about targets that were not created as requested, each once.
+    /// Messages about targets that were not created as requested; each is returned once.
     fn take_remarks(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Opens a target. If there is nothing to open, its handle is its index.
+    /// Opens a target. By default nothing is opened and the handle is the target's index.
     fn open(&mut self, _plan: &WorkerPlan, index: usize, _entry: &FileEntry) -> Result<Handle, FileError> {
         Ok(Handle::of_number(index))
     }
 
-    /// Closes a target without I/O in flight. An error, if any, stems from an earlier write that network and
-    /// user-space file systems only report now.
+    /// Closes a target without I/O in flight. An error stems from an earlier write, which network and
+    /// user-space file systems may report only now.
     fn close(&mut self, _index: usize) -> Result<(), Errno> {
         Ok(())
     }
@@ -178,7 +179,7 @@ pub trait Storage: Any {
     }
 
     /// Reads the used part of an open target into the cache (`pre_read`). Ends early when `stopped` returns
-    /// true. Returns EOPNOTSUPP if this machine does not cache the target.
+    /// true. Returns EOPNOTSUPP if targets of this kind are not cached on this machine.
     fn read_into_cache(&mut self, _target: &OpenFile, _stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
@@ -189,8 +190,9 @@ pub trait Storage: Any {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    /// Drops this machine's cached data in a range of an open target, so that it is read from the medium.
-    /// Writes must have been synced. Returns the bytes that stay in memory nevertheless; `None` if unknown.
+    /// Drops this machine's cached data in a range of an open target, so that the next read comes from the
+    /// medium. Writes must have been synced. Returns the bytes that stay in memory nevertheless; `None` if
+    /// unknown.
     fn forget(&mut self, _entry: &FileEntry, _handle: Handle, _wanted: &ReadBack) -> Option<u64> {
         Some(0)
     }
@@ -207,8 +209,8 @@ pub trait Storage: Any {
         false
     }
 
-    /// Bytes that this machine has not yet written to the medium of an open target; `None` if unknown. An
-    /// error, if any, stems from an earlier write and has not been reported before.
+    /// Bytes that this machine has not yet written to the medium of an open target; `None` if unknown. An error
+    /// stems from an earlier write and has not been reported before.
     fn unwritten(&mut self, _entry: &FileEntry, _handle: Handle) -> Result<Option<u64>, Errno> {
         Ok(None)
     }
@@ -216,8 +218,8 @@ pub trait Storage: Any {
     /// Removes a target. A missing target is not an error, because all clones that share it try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
 
-    /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for one without
-    /// zones. `writes` is true if they will be changed.
+    /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for a device
+    /// without zones. `writes` is true if they will be changed.
     fn own_zones(&self, entry: &FileEntry, _writes: bool) -> Result<Option<OwnZones>, FileError> {
         Err(FileError::without_line(format!(
             "{}: zonemode=zbd needs a regular file or a block device",

@@ -1,5 +1,6 @@
 //! A storage without data: for engines that move none (`null`) or keep none (`cpuio`, `exec`), and for those
-//! that exchange data with a peer (`net`, `rdma`) and open their side here. Their targets are names.
+//! that exchange data with a peer (`net`, `rdma`) and open their end of the connection here. The targets of
+//! these engines are names only.
 
 use super::{Handle, OpenFile, Storage};
 use crate::files::filling::Filling;
@@ -21,12 +22,12 @@ pub struct Nowhere<T> {
 }
 
 impl<T> Nowhere<T> {
-    /// Targets that share the result of `open`.
+    /// Creates the storage of targets that share the result of `open`.
     pub fn opening(open: impl Fn(&WorkerPlan) -> Result<T, FileError> + 'static) -> Nowhere<T> {
         Nowhere { open: Box::new(open), opened: RefCell::new(None) }
     }
 
-    /// Takes the shared state, once.
+    /// Hands the shared state to the engine, once.
     pub fn take(&self) -> Option<T> {
         self.opened.borrow_mut().take()
     }

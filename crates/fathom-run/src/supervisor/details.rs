@@ -14,10 +14,10 @@ pub(super) struct DetailWatch {
     before: Vec<Figures>,
 }
 
-/// Figures of a clone at one moment.
+/// Figures of a clone at the previous tick.
 #[derive(Default)]
 struct Figures {
-    /// Number of restarts of its figures.
+    /// Number of times that the clone has reset its figures.
     epoch: u64,
     bytes: PerDirection<u64>,
     ios: PerDirection<u64>,
@@ -25,12 +25,12 @@ struct Figures {
     latency_counts: PerDirection<u64>,
 }
 
-/// Figures of a clone between two moments.
+/// Change of a clone's figures between two ticks.
 #[derive(Default)]
 struct Difference {
     bytes: PerDirection<u64>,
     ios: PerDirection<u64>,
-    /// Completion latencies of all directions together.
+    /// Completion latencies of all directions, merged.
     latency: Histogram,
 }
 
@@ -41,7 +41,7 @@ impl DetailWatch {
 }
 
 impl Figures {
-    /// Advances to the clone's current figures, and returns the difference. `latencies` returns the completion
+    /// Advances to the clone's current figures and returns the difference. `latencies` returns all completion
     /// latencies of a direction so far.
     fn advance(&mut self, state: &WorkerState, latencies: impl Fn(Direction) -> Histogram) -> Difference {
         if state.epoch != self.epoch {
@@ -52,7 +52,8 @@ impl Figures {
             let step = |before: &mut u64, now: u64| now.saturating_sub(std::mem::replace(before, now));
             new.bytes[direction] = step(&mut self.bytes[direction], so_far.bytes);
             new.ios[direction] = step(&mut self.ios[direction], so_far.ios);
-            // Most directions of most jobs have nothing new, and histograms are large.
+            // The count is compared first, because histograms are large and most directions of most jobs have
+            // no new latencies.
             if step(&mut self.latency_counts[direction], so_far.latencies) > 0 {
                 let now = latencies(direction);
                 new.latency.merge(&now.since(&self.latencies[direction]));
@@ -64,7 +65,7 @@ impl Figures {
 }
 
 impl Supervisor<'_> {
-    /// Everything since the previous call; `None` unless the observer has a live view.
+    /// Changes since the previous call; `None` unless the observer has a live view.
     pub(super) fn live_details(&mut self, now_ns: u64) -> Option<LiveDetails> {
         let mut watch = self.details.take()?;
         let interval_ns = now_ns.saturating_sub(watch.since_ns).max(1);
@@ -102,7 +103,7 @@ impl Supervisor<'_> {
         Some(details)
     }
 
-    /// One entry for clones of the same job.
+    /// Builds one entry for all clones of a job.
     fn live_job(
         &self,
         members: &[usize],
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn differences_are_exact_and_begin_anew_with_the_figures() {
         let mut figures = Figures::default();
-        // All counts of an epoch, and the new ones among them.
+        // Returns the new counts, given all counts of an epoch.
         let mut advance = |epoch, latencies: &[u64]| {
             let mut histogram = Histogram::default();
             latencies.iter().for_each(|&ns| histogram.record(ns));
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!(advance(1, &[100, 100, 50]), (3, 3 * 4096, vec![(50, 1), (100, 2)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (1, 4096, vec![(100, 1)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (0, 0, vec![]));
-        // After the ramp the counts restart. They exceed the earlier ones, and all of them are new.
+        // The counts restart after the ramp, so all of them are new, although they exceed the earlier ones.
         assert_eq!(advance(2, &[7; 5]), (5, 5 * 4096, vec![(7, 5)]));
     }
 }

@@ -1,6 +1,6 @@
 //! The file `fio-dump-status`: when it appears, a report of the run so far is printed. The kernel (inotify)
-//! reports new names in the directory, so the supervisor accesses the file system only when the file has just
-//! been created: a directory on a hung device does no harm.
+//! reports new names in the directory, so the supervisor accesses the file system only after the file has been
+//! created and never blocks on a directory of a hung device.
 
 use super::Supervisor;
 use super::gather::Occasion;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// The name to watch for.
 const NAME: &str = "fio-dump-status";
-/// Poll interval; shorter runs do not poll.
+/// Poll interval; runs shorter than this never poll.
 const LOOK_NS: u64 = 1_000_000_000;
 
 /// State of the watch.
@@ -45,7 +45,8 @@ impl DumpWatch {
             self.directory = temporary_directory(|name| std::env::var_os(name));
             self.watch = DirectoryWatch::new(&self.directory).ok();
         }
-        // Whether the file existed before the watch began is tested by trying to remove it.
+        // A file that existed before the watch began causes no event, so its existence is tested by trying to
+        // remove it.
         let may_be_there = begins || self.watch.as_ref().is_some_and(|watch| watch.has_seen(NAME));
         may_be_there && std::fs::remove_file(self.directory.join(NAME)).is_ok()
     }

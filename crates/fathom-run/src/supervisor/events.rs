@@ -1,4 +1,4 @@
-//! Events of the supervisor: messages, signals, ended processes, time.
+//! Events that the supervisor handles: messages, signals, ended processes, time.
 
 use super::gather::Occasion;
 use super::schedule::NEAR;
@@ -23,7 +23,7 @@ pub(super) fn signals(has_live_view: bool) -> Vec<i32> {
 
 /// Longest interval between two checks of the workers.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(250);
-/// Interval between checks while something is about to end, so that a hang is noticed in time.
+/// Interval between checks while a worker's end is near, so that a hang is noticed in time.
 pub(super) const SHORT_WAIT: Duration = Duration::from_millis(50);
 
 impl Supervisor<'_> {
@@ -56,7 +56,7 @@ impl Supervisor<'_> {
             wait = wait.min(left);
         }
         if let Some(opens_ns) = self.gate_opens_ns {
-            // The remaining time is slept with precision afterwards.
+            // The sleep ends shortly before the start; the rest is slept with higher precision afterwards.
             wait = wait.min(Duration::from_nanos(opens_ns.saturating_sub(now)).saturating_sub(NEAR / 2));
         }
         if let Some(left) = self.trigger.as_ref().and_then(|trigger| trigger.time_left(self.started_ns, now))
@@ -92,8 +92,8 @@ impl Supervisor<'_> {
         events.into_iter().for_each(|event| self.handle(event));
     }
 
-    /// Polls the crew. Messages are printed immediately, before a later signal takes effect; the first event
-    /// that is not a message is returned with all that follow it.
+    /// Polls the crew. Messages at the front are printed immediately, so that they precede the effect of a
+    /// later signal. The remaining events are returned.
     pub(super) fn take_lines(&mut self) -> Vec<Event> {
         let mut events = self.crew.poll().into_iter().peekable();
         while let Some(said) = events.next_if(Event::is_said) {
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         events.collect()
     }
 
-    /// Handles events; messages of processes that have ended come first.
+    /// Handles events. Messages of a process are printed before its end is handled.
     pub(super) fn handle_lines_first(&mut self, events: Vec<Event>) {
         let (said, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(Event::is_said);
         said.into_iter().chain(others).for_each(|event| self.handle(event));
@@ -117,7 +117,7 @@ impl Supervisor<'_> {
                 }
             }
             Event::Said(envelope) => self.observer.message(&envelope.message),
-            // The worker may have been given up already.
+            // The end of a worker that was already given up needs no handling.
             Event::Ended { worker, .. } if !self.tracked[worker].is_started() => {}
             Event::Ended { worker, lost } => {
                 if let Some(lost) = lost {
@@ -127,7 +127,7 @@ impl Supervisor<'_> {
             }
             Event::LogsLost(ended) => self.say_logs_lost(ended),
             Event::OtherEnded { process, ended } => self.note_trigger_end(process, ended),
-            // Its waiter normally takes this event; here it has stopped waiting.
+            // Normally the waiting layout code takes this event; here it has stopped waiting.
             Event::LayoutEnded(_) => {}
         }
     }
@@ -143,7 +143,7 @@ impl Supervisor<'_> {
         self.stop_everything();
     }
 
-    /// A worker's process ended before the worker was done.
+    /// Handles a worker whose process ended before the worker was done.
     fn lost_worker(&mut self, index: usize, lost: Lost) {
         self.tracked[index].killed = Some(lost.ended);
         self.tracked[index].cpu = Some(lost.cpu);

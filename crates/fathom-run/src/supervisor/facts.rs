@@ -1,5 +1,5 @@
-//! Timer for recording facts about the machine. The crew reads them on the workers' machine, without the
-//! workers' help.
+//! Timer for recording facts about the machine. The crew reads these facts on the workers' machine without
+//! involving the workers.
 
 use super::Supervisor;
 use std::time::Duration;
@@ -19,13 +19,13 @@ impl FactTimer {
 }
 
 impl Supervisor<'_> {
-    /// The jobs start now.
+    /// Starts recording facts when the jobs start.
     pub(super) fn begin_facts(&mut self, now_ns: u64) -> FactTimer {
         self.crew.begin_facts();
         FactTimer { due_ns: now_ns + EVERY_NS }
     }
 
-    /// Records the facts again if a reading is due.
+    /// Takes another reading if one is due.
     pub(super) fn watch_facts(&mut self, now_ns: u64) {
         let Some(timer) = &mut self.facts else { return };
         if now_ns >= timer.due_ns {

@@ -19,24 +19,24 @@ use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms, wall_minus_monotonic_ns};
 use fathom_verify::verdict::CLASSES;
 
-/// Purpose of a report.
+/// Why a report is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occasion {
     /// The run is over.
     End,
-    /// Periodic or requested: closes the interval, if intervals are kept.
+    /// Printed periodically or on request; closes the interval, if intervals are kept.
     Interval,
     /// A snapshot for viewers; does not close the interval.
     Snapshot,
 }
 
 impl Supervisor<'_> {
-    /// The result at the end of the run.
+    /// Builds the result at the end of the run.
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();
         let mut report = self.report(Occasion::End);
-        // In a run of one group, the device figures are the same. Groups of the same stage are listed as well,
-        // because they ran concurrently.
+        // Device figures per stage are redundant in a run of a single group. Groups of one stage ran
+        // concurrently, so their figures are listed as well.
         if self.plan.workers.iter().any(|worker| worker.group_id > 0) {
             report.stages = std::mem::take(&mut self.stages);
         }
@@ -46,7 +46,7 @@ impl Supervisor<'_> {
         report
     }
 
-    /// The result so far.
+    /// Builds the result so far.
     pub(super) fn report(&mut self, occasion: Occasion) -> RunReport {
         let is_last = occasion == Occasion::End;
         let now = monotonic_ns();
@@ -96,7 +96,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The start and end of the jobs; `None` before the first one.
+    /// The start and end of the jobs; `None` before the first job starts.
     fn span(&self, figures: &[Figures]) -> Option<RunSpan> {
         let did_run = |&index: &usize| {
             figures[index].state.begin_ns > 0 && self.plan.workers[index].background.is_none()
@@ -147,7 +147,7 @@ impl Supervisor<'_> {
             report.from_memory_bytes += checks.from_memory_bytes;
             report.unknown_source_bytes += checks.unknown_source_bytes;
             report.takes_any_run |= checks.takes_any_run;
-            // A worker that did not start has written nothing.
+            // A worker that did not start has written no bytes.
             let own = if figures[index].state.begin_ns == 0 { Some(0) } else { checks.unchecked_blocks };
             let unchecked = report.unchecked_blocks.zip(own);
             report.unchecked_blocks = unchecked.map(|(all, own)| all.saturating_add(own));
@@ -256,7 +256,8 @@ impl Supervisor<'_> {
         entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    /// Number of times that a clone has restarted its figures; `None` while its figures do not count.
+    /// Number of times that a clone has restarted its figures; `None` while its figures do not count, such as
+    /// during the ramp.
     fn epoch_that_counts(&self, index: usize, figures: &Figures) -> Option<u64> {
         let counts = figures.state.start_ns != 0 || self.tracked[index].standing == Standing::Over;
         counts.then_some(figures.state.epoch)
@@ -296,7 +297,7 @@ impl Supervisor<'_> {
             block_errors: figures.block_errors,
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
-            // A worker that was killed midway has incomplete figures.
+            // A worker that was killed while sending its figures leaves incomplete JSON, which is dropped.
             engine: serde_json::from_str(&tracked.engine_figures).unwrap_or_default(),
             view: plan.view.clone(),
             ..JobReport::default()
@@ -305,7 +306,7 @@ impl Supervisor<'_> {
         let places = report.directions.iter_mut().zip(figures.directions.into_array());
         for ((direction, place), counted) in places {
             if worker.background.is_some() {
-                // Without data there is neither a rate nor a duration.
+                // A direction without data has neither a rate nor a duration.
                 *place = timed(counted, 0);
                 continue;
             }
@@ -318,7 +319,8 @@ impl Supervisor<'_> {
         report
     }
 
-    /// The start and end of a clone, by a wall clock that is this many ns ahead of the monotonic one.
+    /// The start and end of a clone in wall-clock time. `wall_minus_monotonic` is the wall clock's lead over
+    /// the monotonic clock in ns.
     fn wall_span(&self, index: usize, figures: &Figures, wall_minus_monotonic: i64) -> Option<WallSpan> {
         let begin_ns = Some(figures.state.begin_ns).filter(|&begin| begin > 0)?;
         let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic);
@@ -353,20 +355,20 @@ impl Supervisor<'_> {
         all.into_iter().filter(|entry| entry.latency.count > 0).collect()
     }
 
-    /// Milliseconds of recorded run time. If a worker could not record its end, the time at which the end was
-    /// noticed counts.
+    /// Recorded run time in ms. For a worker that could not record its end, the time at which the supervisor
+    /// noticed the end is used.
     fn runtime_ms(&self, index: usize, figures: &Figures) -> u64 {
         let state = &figures.state;
-        // A job that ended during its ramp only has the ramp to report.
+        // A job that ended during its ramp has no recorded time, so the time since its start is reported.
         let start = if state.start_ns > 0 { state.start_ns } else { state.begin_ns };
         if start == 0 {
             return 0;
         }
-        // Rounded, and never 0 for a job that ran.
+        // The time is rounded, but at least 1 ms for a job that ran.
         ((self.end_ns(index, figures).saturating_sub(start) + 500_000) / 1_000_000).max(1)
     }
 
-    /// End of a clone, or time of its last state; monotonic ns.
+    /// The end of a clone, or the time of its last state, in monotonic ns.
     fn end_ns(&self, index: usize, figures: &Figures) -> u64 {
         match (figures.state.end_ns, self.tracked[index].over_ns) {
             (0, 0) => figures.taken_ns,
@@ -375,7 +377,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Milliseconds of I/O in one direction: reading back and the rest are timed separately.
+    /// Duration of I/O in one direction, in ms. The read-back phase is timed separately from the rest.
     fn runtime_of_direction_ms(
         &self,
         index: usize,
@@ -389,14 +391,15 @@ impl Supervisor<'_> {
         match (direction, reads_besides) {
             (Direction::Read, true) => runtime_ms,
             (Direction::Read, false) => read_back_ms.max(1),
-            // I/Os generated, but not issued.
+            // With `verify_only`, I/Os in this direction are generated but not issued.
             _ if plan.only_checks => 0,
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),
         }
     }
 }
 
-/// Dirty bytes of a job's clones in the page cache. Clones that share files have each counted the same bytes.
+/// Dirty bytes of a job's clones in the page cache. Clones that share files have counted the same bytes, so
+/// these are not added up.
 fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]) -> Option<u64> {
     let mut by_files: Vec<(&NamesPlan, u64)> = Vec::new();
     for &index in clones {
@@ -410,8 +413,8 @@ fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]
     Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// The figures of a clone in one direction with their run time, which is 0 if no byte was moved: failed I/Os do
-/// not make a rate.
+/// The figures of a clone in one direction with their run time, which is 0 if no byte was moved, because failed
+/// I/Os have no meaningful rate.
 fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
     DirectionReport {
         runtime_ms: if counted.io_bytes > 0 { runtime_ms } else { 0 },
@@ -431,7 +434,7 @@ fn error_of(figures: &Figures) -> Option<JobError> {
         0 => None,
         code => {
             let errno = Errno(code);
-            // Wrong data is not a failed call.
+            // Wrong data is not a failed system call, so it has no errno text.
             let text = if errno == Errno(libc::EILSEQ) { String::new() } else { Cause::TRANSFER.line(errno) };
             Some(JobError { code, text })
         }

@@ -1,5 +1,5 @@
-//! Reports at regular intervals, and the figures of each: differences of the workers' samples, clone by clone.
-//! Intervals contain only what counts in the final report: a clone in its ramp adds nothing, its first interval
+//! Reports at regular intervals. The figures of an interval are differences of each clone's samples. Intervals
+//! contain only what the final report counts: a clone in its ramp contributes nothing, its first interval
 //! begins at the end of its ramp, and the intervals add up to the total of the run.
 
 use super::Supervisor;
@@ -9,7 +9,7 @@ use fathom_stats::report::JobReport;
 use fathom_sys::clock::wall_clock_ms;
 use std::time::Duration;
 
-/// Start of the current interval.
+/// State of the current interval and of the last closed one.
 pub(super) struct IntervalWatch {
     length_ns: u64,
     /// Monotonic ns when the jobs of the run were started.
@@ -17,17 +17,17 @@ pub(super) struct IntervalWatch {
     number: u64,
     since_ns: u64,
     since_wall_ms: u64,
-    /// The figures of each clone at that time, and their epoch.
+    /// The figures of each clone at the start of the interval, and their epoch.
     before: Vec<Option<(u64, JobReport)>>,
-    /// The interval that was closed last.
+    /// The interval that was closed most recently.
     latest: Option<IntervalReport>,
 }
 
-/// A final interval shorter than this share of a regular one gives no rates.
+/// A final interval shorter than a regular one divided by this number shows no rates.
 const SHORTEST_SHARE: u64 = 10;
 
 impl IntervalWatch {
-    /// The first interval begins now.
+    /// Starts the first interval.
     pub(super) fn begin(length: Duration, clones: usize, now_ns: u64) -> IntervalWatch {
         IntervalWatch {
             length_ns: (length.as_nanos() as u64).max(1),
@@ -51,8 +51,8 @@ impl IntervalWatch {
         self.origin_ns + (passed + 1) * self.length_ns
     }
 
-    /// The figures of a clone since its last snapshot. `epoch` counts restarts of its figures; `None` while
-    /// they do not count.
+    /// The change of a clone's figures since the previous call. `epoch` counts resets of the figures and is
+    /// `None` while they do not count.
     fn advance(&mut self, index: usize, epoch: Option<u64>, clone: &JobReport) -> IntervalJob {
         let Some(epoch) = epoch else {
             let nothing = IntervalJob::between(clone, clone);
@@ -68,7 +68,7 @@ impl IntervalWatch {
         }
     }
 
-    /// Closes the interval.
+    /// Closes the current interval.
     fn close(&mut self, jobs: Vec<IntervalJob>, now_ns: u64, is_last: bool) -> IntervalReport {
         self.number += 1;
         let now_wall_ms = wall_clock_ms();
@@ -105,8 +105,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Closes the interval, if intervals are kept. Each clone comes with its report and its epoch, which is
-    /// `None` while its figures do not count.
+    /// Closes the interval, if intervals are kept. Each clone's report comes with its epoch, which is `None`
+    /// while its figures do not count.
     pub(super) fn close_interval(
         &mut self,
         snapshots: &[(Option<u64>, JobReport)],
@@ -144,7 +144,7 @@ mod tests {
             let job = watch.advance(0, epoch, &clone(total));
             (job.directions[Direction::Read].io_bytes, job.clones_not_recording, job.clones_restarted)
         };
-        // The ramp, the first figures that count, further figures, a restart.
+        // The steps are the ramp, the first figures that count, further figures, and a reset.
         assert_eq!(bytes(None, 100), (0, 1, 0));
         assert_eq!(bytes(Some(1), 30), (30, 0, 0));
         assert_eq!(bytes(Some(1), 70), (40, 0, 0));

@@ -10,8 +10,8 @@ use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
 use std::time::Duration;
 
-/// Maximum time that the layout process may take to truncate its file (unless `--patience` is given), and then to exit
-/// after being killed.
+/// Maximum time that the layout process may take to truncate its file (unless `--patience` is given), and, once
+/// killed, to exit.
 const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
 const LAYOUT_END: Duration = Duration::from_millis(300);
 
@@ -21,8 +21,8 @@ impl Supervisor<'_> {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
-                // A job without files has nothing to lay out, but a missing size is reported here as for any
-                // other job.
+                // A job without files has nothing to lay out, but one without a size is examined as well, so
+                // that the missing size is reported here.
                 let is_looked_at = worker.may_make_targets()
                     || !worker.has_storage()
                         && (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
@@ -75,8 +75,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The layout process was told to stop at `since`: it truncates its file, or is killed; true if it does not
-    /// exit even then.
+    /// Handles a layout process that was told to stop at `since`: it may truncate its file, and is killed if
+    /// that takes too long. Returns true if it does not exit even then.
     fn layout_is_stuck(&mut self, pid: u32, since: u64) -> bool {
         let patience = self.options.patience.unwrap_or(LAYOUT_PATIENCE);
         let waited = Duration::from_nanos(monotonic_ns() - since);
@@ -100,7 +100,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Jobs cannot run without their files.
+    /// Fails the jobs, which cannot run without their files.
     fn layout_failed(&mut self, how: &str) {
         self.observer
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));

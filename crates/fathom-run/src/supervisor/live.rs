@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Age of the run at which the estimated remaining time is first shown.
 const ESTIMATE_AFTER_NS: u64 = 2_000_000_000;
 
-/// The state shown last.
+/// The state that was shown last.
 #[derive(Default)]
 pub(super) struct LiveView {
     interval_ns: u64,
@@ -89,7 +89,7 @@ impl Supervisor<'_> {
         tick.unit_base = report.view.unit_base;
     }
 
-    /// State of the run, given this state of a worker.
+    /// State of the run as seen from the state of one worker.
     pub(super) fn run_state(&self, index: usize, state: &WorkerState) -> RunState {
         let tracked = &self.tracked[index];
         match tracked.standing {
@@ -123,7 +123,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Longest estimate over all workers of the stage, plus the known run times of later stages.
+    /// The longest estimate over all workers of the current stage, plus the known run times of later stages.
     pub(super) fn seconds_to_go(&self, now: u64) -> Option<u64> {
         let mut by_stage = std::collections::BTreeMap::<u32, u64>::new();
         for index in 0..self.tracked.len() {

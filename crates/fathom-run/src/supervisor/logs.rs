@@ -1,4 +1,4 @@
-//! The logs of a run: opened before any worker starts, completed after the last has ended.
+//! Opens the logs of a run before any worker starts, and completes them after the last worker has ended.
 
 use super::{StartError, Supervisor};
 use crate::crew::{LogError, LogLosses, LogState};
@@ -10,8 +10,8 @@ use fathom_sys::signal;
 use std::path::Path;
 use std::time::Duration;
 
-/// A writer that neither takes out a record nor completes a write for this long is stuck on its disk;
-/// `--patience` overrides this.
+/// Time without progress after which the log writer counts as stuck on its disk: it has neither removed a
+/// record nor completed a write; `--patience` overrides this.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -43,8 +43,8 @@ impl Supervisor<'_> {
         self.observer.message(&Message::Error(text));
     }
 
-    /// Waits until the logs have been written. A second signal ends the wait, whether the first one ended the
-    /// run or came during the wait; so does a log disk that does not respond.
+    /// Waits until the logs have been written. A second signal ends the wait, even if the first one had already
+    /// ended the run. The wait also ends if the log disk does not respond.
     pub(super) fn finish_logs(&mut self) {
         self.crew.finish_logs();
         let LogState::Writing { mut progress } = self.crew.log_state() else { return };
@@ -75,7 +75,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Notes on losses in the logs.
+    /// Adds notes on losses in the logs to the report.
     pub(super) fn note_log_losses(&mut self, losses: &LogLosses) {
         if self.crew.log_state() == LogState::Lost {
             self.notes

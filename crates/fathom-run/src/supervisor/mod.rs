@@ -1,11 +1,12 @@
-//! The supervisor: decides when workers start, watches them, takes signals, enforces deadlines, and gathers the result.
+//! The supervisor: decides when workers start, watches them, handles signals, enforces deadlines, and gathers
+//! the result.
 //!
 //! It reaches the workers only through a [`Crew`]: it does not access their memory or create their processes.
-//! Everything that concerns the user is here: signals, the terminal, requests by file, the trigger's command,
-//! and all printed lines.
+//! It handles everything that concerns the user: signals, the terminal, requests by file, the trigger's
+//! command, and all printed lines.
 //!
-//! It never touches a target: other processes examine, lay out and open files. So a hung device cannot hang it,
-//! and whatever happens to a worker, everything counted so far is in the report.
+//! It never touches a target: other processes examine, lay out and open files. A hung device therefore cannot
+//! hang the supervisor, and the report contains all counts regardless of what happens to a worker.
 
 mod details;
 mod dump_request;
@@ -73,18 +74,18 @@ pub trait Observer {
     fn interim_report(&mut self, report: &RunReport);
     /// A report every [`Options::snapshot`] that is not printed and does not close the interval.
     fn snapshot(&mut self, _report: &RunReport) {}
-    /// All workers of a batch of this stage are ready: decides when they start. Called again until the gate is
-    /// open.
+    /// Decides when the workers of a batch of this stage start, once all of them are ready. Called again until
+    /// the gate is open.
     fn gate(&mut self, _stage: u32) -> Gate {
         Gate::Open
     }
     /// A terminal event; only with [`Options::live_view`].
     fn terminal(&mut self, _event: TerminalEvent) {}
-    /// The descriptor that delivers user requests, if there is one.
+    /// The descriptor that delivers user requests, if any.
     fn input(&self) -> Option<RawFd> {
         None
     }
-    /// Reads what is available from [`input`](Observer::input); returns the user's request.
+    /// Reads available input from [`input`](Observer::input); returns the user's request.
     fn take_input(&mut self) -> Option<Request> {
         None
     }
@@ -93,7 +94,7 @@ pub trait Observer {
 /// A user's request during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Stop it, as Ctrl-C does.
+    /// Stop the run, as Ctrl-C does.
     Stop,
     /// A report of the run so far, by [`Observer::interim_report`].
     Report,
@@ -101,14 +102,14 @@ pub enum Request {
     Trigger,
 }
 
-/// The time at which the workers of a batch start.
+/// When the workers of a batch start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Now.
     Open,
-    /// At this instant of [`monotonic_ns`].
+    /// Start at this instant of [`monotonic_ns`].
     At(u64),
-    /// Not before [`Observer::input`] is readable, or a short time has passed.
+    /// Ask again when [`Observer::input`] is readable or a short time has passed.
     Closed,
 }
 
@@ -117,10 +118,10 @@ pub enum Gate {
 pub enum TerminalEvent {
     /// The terminal was resized.
     Resized,
-    /// Other programs may use it until [`Continued`](TerminalEvent::Continued): the program is about to be
-    /// stopped.
+    /// The program is about to be stopped; other programs may use the terminal until
+    /// [`Continued`](TerminalEvent::Continued): the program is about to be stopped.
     Suspending,
-    /// The program was continued; others may have changed the terminal.
+    /// The program was continued; other programs may have changed the terminal.
     Continued,
     /// A signal ends the program immediately, without a report.
     Ending,
@@ -131,25 +132,26 @@ pub enum TerminalEvent {
 pub struct Options {
     /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
-    /// The observer shows the run on a full screen: it receives details with every tick, also while files are
-    /// laid out, and terminal events.
+    /// True if the observer shows the run on a full screen. It then receives terminal events, and details with
+    /// every tick, even while files are laid out.
     pub live_view: bool,
     /// Interval between reports of the run so far. If set, every report shows the figures of its interval.
     pub status_interval: Option<Duration>,
     /// Interval of snapshots of the run; `None` for none.
     pub snapshot: Option<Duration>,
-    /// Measure how idle the processors are.
+    /// Whether and how to measure the processors' idleness.
     pub idleness: Option<Idleness>,
-    /// Report the shares of slow reads by slices of time.
+    /// Lists the shares of slow reads per slice of time in the report.
     pub slices: Option<SliceRule>,
-    /// Keep the timeline of the run and facts about the machine for the report.
+    /// True to keep the timeline of the run and facts about the machine for the report.
     pub timeline: bool,
     /// How long I/O may make no progress after the end of its job before the job is given up; `None` for 30 s,
     /// or 10 s after a signal to end.
     pub patience: Option<Duration>,
-    /// Standard output is reserved for the report: output of user commands goes to standard error.
+    /// True if standard output is reserved for the report; the output of user commands then goes to standard
+    /// error.
     pub report_alone: bool,
-    /// Version for the report.
+    /// Version of the program, for the report.
     pub version: &'static str,
 }
 
@@ -158,7 +160,7 @@ pub struct Options {
 pub enum Idleness {
     /// The mean of all processors.
     System,
-    /// Each processor as well.
+    /// The mean and each processor.
     PerCpu,
 }
 
@@ -167,13 +169,13 @@ pub enum Idleness {
 pub struct Outcome {
     /// The complete report.
     pub report: RunReport,
-    /// Jobs that failed.
+    /// Number of jobs that failed.
     pub failed_jobs: u32,
-    /// A defect in fathom has ended some of the jobs, whose figures cannot be trusted.
+    /// True if a defect in fathom has ended some jobs, whose figures cannot be trusted.
     pub is_broken: bool,
-    /// The signal that ended the run early.
+    /// The signal that ended the run early, if one did.
     pub signal: Option<i32>,
-    /// A log is incomplete.
+    /// True if a log is incomplete.
     pub lost_logs: bool,
 }
 
@@ -212,34 +214,34 @@ impl From<Errno> for StartError {
 enum Standing {
     /// Not started.
     Waiting,
-    /// Started, in the batch with this number.
+    /// Started in the batch with this number.
     Started { batch: u32 },
-    /// It has ended; no more events follow.
+    /// Ended; no more events will follow.
     Over,
 }
 
-/// The supervisor's data about a worker.
+/// The supervisor's own data about a worker.
 struct Tracked {
     standing: Standing,
-    /// Its process (shared by the threads of a batch).
+    /// Process ID of the worker; the threads of a batch share one.
     process: u32,
     is_told_to_stop: bool,
-    /// How its process ended, if that was before the worker was done.
+    /// How the worker's process ended, if it ended before the worker was done.
     killed: Option<Ended>,
-    /// Given up, because its I/O is stuck.
+    /// True if the worker was given up because its I/O is stuck.
     stuck: bool,
-    /// `job_start` of a job without work; 0 for others.
+    /// `job_start` of a job that has no work and therefore does not start; 0 for other jobs.
     job_start_ms: u64,
     /// End time (monotonic ns) as seen by the supervisor, for workers that died before recording it.
     over_ns: u64,
     /// Processor use as the kernel counted it for a process that was killed.
     cpu: Option<CpuReport>,
     progress: Progress,
-    /// Its deadline at the last check, monotonic ns; 0 for none.
+    /// The worker's deadline at the last check, monotonic ns; 0 for none.
     deadline_ns: u64,
-    /// Monotonic ns when it was first seen to have received the order to stop.
+    /// Monotonic time at which the worker was first seen with the order to stop, ns.
     told_to_stop_ns: Option<u64>,
-    /// Its engine's figures, as received so far.
+    /// The figures of the worker's engine, as received so far.
     engine_figures: String,
     series: Series,
 }
@@ -387,7 +389,7 @@ impl Supervisor<'_> {
         self.crew.order(index, order);
     }
 
-    /// A worker has ended: records when, and applies `exitall`.
+    /// Records the end of a worker and applies `exitall`.
     fn mark_over(&mut self, index: usize) {
         if self.tracked[index].standing == Standing::Over {
             return;
@@ -404,7 +406,7 @@ impl Supervisor<'_> {
         self.crew.state(index).has_failed
     }
 
-    /// Creates the control groups of all jobs. A job without its group fails.
+    /// Creates the control groups of all jobs. A job whose group cannot be created fails.
     fn make_control_groups(&mut self) {
         for failure in self.crew.make_control_groups() {
             self.observer.message(&Message::Error(failure.message));

@@ -1,20 +1,21 @@
-//! Time that the supervisor waits for an overdue worker.
+//! How long the supervisor waits for an overdue worker.
 
 use super::Supervisor;
 use crate::crew::{Stage, WorkerState};
 
 /// Maximum time that I/O may make no progress after the end of its job.
 const PATIENCE_NS: u64 = 30_000_000_000;
-/// The limit after the user has asked to stop.
+/// Maximum time without progress after the user has asked to stop.
 const PATIENCE_AFTER_SIGNAL_NS: u64 = 10_000_000_000;
-/// A slow device is not stuck if it is slow once more: patience is at least this multiple of its longest latency.
+/// Patience is at least this multiple of the device's longest latency, because a device that was slow before
+/// may be equally slow again.
 const LATENCY_FACTOR: u64 = 4;
-/// Upper limit of that multiple's result.
+/// Upper limit of the patience derived from the longest latency.
 const LONGEST_FOR_LATENCY_NS: u64 = 300_000_000_000;
-/// Queued bytes get the time that they would take at this rate, in bytes per second: that of slow memory cards
-/// and links.
+/// Assumed minimum throughput, in bytes per second: that of slow memory cards and links. Patience is at least
+/// the time that the queued bytes take at this rate.
 const SLOWEST_RATE: u64 = 1 << 20;
-/// Upper limit of that.
+/// Upper limit of the patience derived from queued bytes.
 const LONGEST_FOR_QUEUE_NS: u64 = 3_600_000_000_000;
 
 impl Supervisor<'_> {
@@ -29,7 +30,7 @@ impl Supervisor<'_> {
         [by_time, tracked.told_to_stop_ns].into_iter().flatten().min()
     }
 
-    /// Maximum time that a worker may wait without progress.
+    /// The worker's patience: maximum time without progress.
     pub(super) fn patience_ns(&self, index: usize, state: &WorkerState) -> u64 {
         let usual = if self.signal.is_some() { PATIENCE_AFTER_SIGNAL_NS } else { PATIENCE_NS };
         let own =

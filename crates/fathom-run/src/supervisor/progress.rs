@@ -1,30 +1,30 @@
-//! Detects whether a worker makes progress, from what is visible from outside and for how long none of that has
-//! changed.
+//! Detects whether a worker makes progress, from signs that are visible from outside and from how long they
+//! have not changed.
 //!
 //! A worker is stuck only when it is blocked on I/O and nothing moves: none of its I/Os completes, it reaches
 //! no further stage, no device below its files transfers data, and no log is written. A stopped worker cannot
-//! make progress, and time in which this process itself did not run proves nothing. A runnable worker without a
-//! processor cannot make progress either; but if it then gets a processor and still nothing completes, that
-//! time counts as waiting: on a busy machine, a worker that wakes up occasionally to poll its server is mostly
-//! seen waiting for a processor.
+//! make progress, and time in which this process itself did not run does not count. A runnable worker without a
+//! processor cannot make progress either. If it then gets a processor and still completes nothing, the time
+//! counts as waiting after all: on a busy machine, a worker that wakes up occasionally to poll its server is
+//! mostly seen waiting for a processor.
 
 use crate::crew::{SignsOfLife, Stage};
 use fathom_sys::task::{Task, TaskState};
 
-/// Consecutive polls are closer together than this unless this process itself was delayed; a longer gap does
-/// not count as waiting.
+/// Maximum time between two observations that counts as waiting. Polls are closer together than this, so a
+/// longer gap means that this process itself was delayed.
 const LONGEST_STEP_NS: u64 = 500_000_000;
-/// A worker must have been observed waiting for this long, even if its last I/O completed long ago.
+/// Minimum time that a worker must have been observed closely, even if its last I/O completed long ago.
 const SHORTEST_WATCH_NS: u64 = 2_000_000_000;
-/// Turns on a processor within which a worker takes its completions.
+/// Number of turns on a processor within which a worker reaps its completions.
 const TURNS: u64 = 2;
-/// A worker that computes sleeps for at most this multiple of its processor time.
+/// A worker that computes sleeps at most this multiple of its processor time.
 const SLEPT_PER_RUN: u64 = 4;
 
 /// An observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Completed I/Os, including syncs and checks.
+    /// Number of completed I/Os, including syncs and checks.
     pub(super) ended: u64,
     /// Stage of the worker.
     pub(super) stage: Stage,
@@ -39,13 +39,14 @@ pub(super) struct Progress {
     looked_ns: u64,
     /// Time without progress.
     idle_ns: u64,
-    /// Part of it that was observed closely.
+    /// The part of this time in which the worker was observed closely.
     watched_ns: u64,
-    /// Time since then spent runnable without a processor; counts once the worker has had one.
+    /// Time since then in which the worker was runnable without a processor; it counts once the worker has had
+    /// a processor.
     starved_ns: u64,
-    /// Its processor time when that wait began.
+    /// The worker's processor time when it began to wait for a processor.
     starves_from: Option<Task>,
-    /// Monotonic ns of its last completion or stage change.
+    /// Monotonic time of the worker's last completion or stage change, ns.
     own_ns: u64,
 }
 
@@ -85,7 +86,7 @@ impl Progress {
         (self.idle_ns, self.watched_ns, self.starved_ns, self.starves_from) = (0, 0, 0, None);
     }
 
-    /// True if the worker has waited without progress for longer than this.
+    /// True if the worker has made no progress for longer than this.
     pub(super) fn is_stuck(&self, patience_ns: u64) -> bool {
         let waits_for_a_command = self.last.is_some_and(|look| look.stage == Stage::PostRun);
         !waits_for_a_command
@@ -99,7 +100,7 @@ impl Progress {
         task.is_some_and(|task| task.state == TaskState::Stopped)
     }
 
-    /// Time since its last completion.
+    /// Time since the worker's last completion.
     pub(super) fn silent_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.own_ns)
     }
@@ -108,11 +109,11 @@ impl Progress {
 /// Conclusion from two consecutive observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// There was progress, or there could not have been.
+    /// The worker made progress, or could not have made any.
     GetsOn,
-    /// Progress was possible, but did not happen.
+    /// The worker could have made progress, but did not.
     Stands,
-    /// The worker was runnable without a processor. It could not take completions, so any progress shows only
+    /// The worker was runnable without a processor. It could not reap completions, so any progress shows only
     /// once it has a processor.
     Starves,
 }
@@ -121,7 +122,7 @@ impl Sight {
     /// Compares an observation with the previous one, `step_ns` earlier. `from` is the worker's state when it
     /// last had a processor.
     fn of(last: Option<SignsOfLife>, now: SignsOfLife, from: Option<Task>, step_ns: u64) -> Sight {
-        // The first close observation has no predecessor to compare with.
+        // The first close observation has no predecessor to compare with, so it counts as waiting.
         let Some(last) = last else { return Sight::Stands };
         if now.devices != last.devices || now.logs != last.logs {
             return Sight::GetsOn;
@@ -139,7 +140,8 @@ impl Sight {
     }
 }
 
-/// It used its processor time for computation rather than occasional polling: it slept little.
+/// True if the worker used its processor time for computation rather than occasional polling, so that it slept
+/// little.
 fn computes(before: Task, now: Task, step_ns: u64) -> bool {
     let (Some(before_turns), Some(turns)) = (before.turns, now.turns) else {
         return now.used_ticks != before.used_ticks;
@@ -190,7 +192,7 @@ mod tests {
         Some(Task { state, used_ticks, turns: None })
     }
 
-    /// A thread after `count` turns of `ran_ns` each, with waits of `waited_ns`.
+    /// The state of a thread after `count` turns of `ran_ns` each, with waits of `waited_ns`.
     fn took_turns(state: TaskState, count: u64, ran_ns: u64, waited_ns: u64) -> Option<Task> {
         let turns = Turns { ran_ns: count * ran_ns, waited_ns: count * waited_ns, count };
         Some(Task { state, used_ticks: count * ran_ns / 10_000_000, turns: Some(turns) })
@@ -220,7 +222,8 @@ mod tests {
         assert!(!stuck_within_a_minute(computing));
     }
 
-    /// When a worker that is polled every 50 ms from the start is given up; `None` if not within ten minutes.
+    /// When a worker that is polled every 50 ms from the start is given up; `None` if that takes more than ten
+    /// minutes.
     fn given_up_after(look_at: impl Fn(u64) -> Look) -> Option<u64> {
         let mut progress = Progress::default();
         (0..600_000_000_000 / LOOK_EVERY_NS).find_map(|number| {
@@ -235,7 +238,7 @@ mod tests {
     fn a_server_that_does_not_answer_is_given_up_on_a_busy_machine() {
         for in_flight in [true, false] {
             for looks_per_turn in [1, 2, 5, 20] {
-                // One observation in ten finds it asleep, or none does.
+                // Either one observation in ten finds the worker asleep, or none does.
                 for sleeps in [10, u64::MAX] {
                     let look = |number: u64| {
                         let state =
@@ -256,7 +259,7 @@ mod tests {
         let starved =
             |_| closer(waiting(0), |closer| closer.task = took_turns(TaskState::Runnable, 9, 30_000, 9));
         assert_eq!(given_up_after(starved), None);
-        // A worker that makes progress whenever it has a processor is not stuck: the I/O completes in the turn
+        // A worker that makes progress whenever it has a processor is not stuck: its I/O completes in the turn
         // after the observed one.
         let slow = |number: u64| {
             let task = took_turns(TaskState::Runnable, number / 700, 3_000_000, 34_000_000_000);
@@ -267,13 +270,13 @@ mod tests {
 
     #[test]
     fn a_worker_that_computes_on_a_busy_machine_is_not_given_up() {
-        // A turn of 3 ms every 36 ms, and no sleep.
+        // The worker computes for 3 ms every 36 ms and never sleeps.
         let computing = |number: u64| {
             let task = took_turns(TaskState::Runnable, number * 50 / 36, 3_000_000, 33_000_000);
             closer(waiting(0), |closer| (closer.task, closer.in_flight) = (task, false))
         };
         assert_eq!(given_up_after(computing), None);
-        // Polling looks the same with I/O in flight.
+        // With I/O in flight, the same pattern is polling.
         let polling = |number| closer(computing(number), |closer| closer.in_flight = true);
         assert!(given_up_after(polling).is_some());
     }

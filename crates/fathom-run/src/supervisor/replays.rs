@@ -1,4 +1,4 @@
-//! Reports how punctually logs were replayed.
+//! Reports how punctually the entries of logs were replayed.
 
 use super::Supervisor;
 use crate::crew::Figures;

@@ -9,12 +9,12 @@ use fathom_stats::report::StageReport;
 use fathom_sys::clock::{monotonic_ns, sleep_until};
 use std::time::Duration;
 
-/// The supervisor sleeps with precision before a start that is closer than this, so that workers do not start
-/// late by a poll interval.
+/// Time before a start from which the supervisor sleeps with higher precision, because its poll interval would
+/// delay the start.
 pub(super) const NEAR: Duration = Duration::from_millis(20);
 
 impl Supervisor<'_> {
-    /// Starts every worker whose turn has come, as one batch.
+    /// Starts every worker that may start now, as one batch.
     pub(super) fn start_runnable(&mut self) {
         if self.stopping_since.is_some() {
             return;
@@ -54,7 +54,7 @@ impl Supervisor<'_> {
             if self.tracked[index].standing != Standing::Waiting || worker.stage > self.stage {
                 continue;
             }
-            // Nothing starts: files could not be prepared, the run was stopped earlier, or the job only
+            // This worker does not start: preparing its files failed, the run was stopped, or the job only
             // prepares files.
             let only_files = worker.files.layout.is_all;
             if self.has_failed(index) || self.tracked[index].is_told_to_stop || only_files {
@@ -86,7 +86,8 @@ impl Supervisor<'_> {
         self.closed_batches.push(batch);
     }
 
-    /// Records a new process. A worker without a process has failed; the others run, and the report is complete.
+    /// Records a new process. A worker whose process could not be created has failed; the others run, and the
+    /// report covers all workers.
     fn track_start(&mut self, start: Start, batch: u32) {
         let index = start.worker;
         match start.process {
@@ -106,7 +107,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Opens the gate of each batch whose workers are all ready (or have ended), when the observer permits.
+    /// Opens the gate of each batch whose workers have all become ready or ended, if the observer permits.
     pub(super) fn open_gates(&mut self) {
         self.gate_opens_ns = None;
         for batch in std::mem::take(&mut self.closed_batches) {
@@ -119,7 +120,7 @@ impl Supervisor<'_> {
                 self.closed_batches.push(batch);
                 continue;
             }
-            // Slow preparations are done before the agreed start.
+            // Slow preparations are done now, before the agreed start time.
             for &index in &members {
                 if self.plan.workers[index].report.watches_disks {
                     self.crew.watch_disks(index);
@@ -134,15 +135,15 @@ impl Supervisor<'_> {
                 }
             }
             if matches!(gate, Gate::At(_)) && self.stage == 0 && self.timeline.is_some() {
-                // Workers that waited for others start together.
+                // The timeline begins now, because these workers have waited for the agreed start.
                 self.timeline = Some(self.begin_timeline(monotonic_ns()));
             }
         }
     }
 
-    /// Whether ready workers may start: now, at an instant soon, or not yet.
+    /// When the ready workers may start: now, at an instant soon, or not yet.
     fn gate_of(&mut self, members: &[usize]) -> Gate {
-        // Workers that have all ended, or were told to stop, do not start.
+        // No gate is needed for workers that have all ended or were told to stop.
         let Some(&first) = members.first().filter(|_| self.stopping_since.is_none()) else {
             return Gate::Open;
         };
@@ -157,7 +158,7 @@ impl Supervisor<'_> {
         gate
     }
 
-    /// `exit_on_io_done`: background load ends when the last job with I/O has ended.
+    /// Applies `exit_on_io_done`: background load ends when the last job with I/O has ended.
     pub(super) fn stop_background_load(&mut self) {
         let is_background = |index: usize| self.plan.workers[index].background.is_some();
         let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_background(index);
@@ -172,7 +173,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// `exitall` and `exitall_on_error`: the end of one job ends others.
+    /// Applies `exitall` and `exitall_on_error`, by which the end of one job ends others.
     pub(super) fn apply_exitall(&mut self, index: usize, failed: bool) {
         let own = &self.plan.workers[index];
         let on_error = failed && own.exit.ends_all_by_failing;

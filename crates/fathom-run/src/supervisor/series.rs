@@ -1,4 +1,4 @@
-//! Bandwidth and IOPS samples at regular intervals, taken by the supervisor without the worker's help.
+//! Bandwidth and IOPS samples at regular intervals, taken by the supervisor without involving the workers.
 
 use crate::crew::WorkerState;
 use crate::plan::model::report::ReportPlan;
@@ -6,18 +6,18 @@ use fathom_stats::series::SampleStats;
 use fathom_stats::{Direction, PerDirection};
 use std::time::Duration;
 
-/// The series of one worker.
+/// The bandwidth and IOPS series of one worker.
 pub(super) struct Series {
     bw: Windows,
     iops: Windows,
 }
 
-/// One figure over time, in windows.
+/// Samples of one figure, one per window.
 struct Windows {
     enabled: bool,
     interval_ns: u64,
     epoch: u64,
-    /// Monotonic ns when the window began; 0 before the first one.
+    /// Monotonic time at which the current window began, ns; 0 before the first window.
     since: u64,
     last: PerDirection<u64>,
     stats: PerDirection<SampleStats>,
@@ -46,7 +46,7 @@ impl Series {
         }
         let bytes = state.directions.map(|direction| direction.bytes);
         let ios = state.directions.map(|direction| direction.ios);
-        // Bytes per millisecond times 1000 / 1024 are KiB per second.
+        // 1 byte per ms is 1000 / 1024 KiB per second.
         self.bw.sample(start, epoch, now, bytes, |delta, ns| {
             (u128::from(delta) * 1_000_000_000 / 1024 / ns) as u64
         });
@@ -80,7 +80,7 @@ impl Windows {
             return;
         }
         if self.epoch != epoch {
-            // The worker started recording (again): earlier windows do not count.
+            // The worker has started recording (again), so earlier windows do not count.
             self.epoch = epoch;
             self.since = start;
             self.last = PerDirection::default();

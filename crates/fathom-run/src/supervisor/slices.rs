@@ -1,5 +1,5 @@
-//! Slices of time in which the shares of slow reads are listed (`--profile=act`). The figures are differences of the workers'
-//! samples; the workers take no part.
+//! Slices of time in which the shares of slow reads are listed (`--profile=act`). The figures are differences
+//! of the workers' samples, taken without involving the workers.
 
 use super::Supervisor;
 use crate::crew::{Crew, LatencyKind};
@@ -13,22 +13,22 @@ use std::time::Duration;
 pub struct SliceRule {
     /// Length of a slice.
     pub length: Duration,
-    /// Number of slices; time after the end of the last one is added to it.
+    /// Number of slices. Time after the end of the last slice is added to it.
     pub count: u64,
 }
 
-/// The slices so far.
+/// The slices recorded so far.
 pub(super) struct SliceWatch {
     rule: SliceRule,
     /// Indices of the clones that read.
     readers: Vec<usize>,
     closed: Vec<Slice>,
-    /// Total number of reads at the end of the last slice.
+    /// Totals of all reads at the end of the last slice.
     before: Slice,
 }
 
 impl SliceWatch {
-    /// `None` if no clone reads.
+    /// Creates the watch; `None` if no clone reads.
     pub(super) fn of(rule: SliceRule, plan: &Plan) -> Option<SliceWatch> {
         let readers: Vec<usize> =
             (0..plan.workers.len()).filter(|&index| plan.workers[index].reads_data()).collect();
@@ -40,7 +40,8 @@ impl SliceWatch {
         })
     }
 
-    /// Monotonic ns of the end of the current slice, if another follows; the first begins at `origin_ns`.
+    /// Monotonic time at which the current slice ends, ns; `None` for the last slice. The first slice begins at
+    /// `origin_ns`.
     fn end_ns(&self, origin_ns: u64) -> Option<u64> {
         let ended = self.closed.len() as u64 + 1;
         let is_last = ended >= self.rule.count;
@@ -48,7 +49,7 @@ impl SliceWatch {
         (!is_last).then_some(origin_ns + ended * length)
     }
 
-    /// Monotonic ns when the first clone began; `None` before that.
+    /// Monotonic time at which the first clone began, ns; `None` before that.
     fn origin_ns(&self, crew: &dyn Crew) -> Option<u64> {
         let starts = self.readers.iter().map(|&index| crew.state(index).start_ns);
         starts.filter(|&start| start != 0).min()
@@ -63,7 +64,7 @@ impl SliceWatch {
         total
     }
 
-    /// Closes the slice; `total` is the total at its end.
+    /// Closes the slice. `total` is the total of all reads at its end.
     fn close(&mut self, total: Slice) {
         self.closed.push(total.since(&self.before));
         self.before = total;
@@ -80,7 +81,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// All slices, the last of which ends with the run; `None` if no clone started reading.
+    /// All slices; the last one ends with the run. `None` if no clone started reading.
     pub(super) fn slice_report(&mut self) -> Option<SliceReport> {
         let has_failed_jobs = (0..self.tracked.len()).any(|index| self.has_failed(index));
         let watch = self.slices.as_mut()?;
@@ -116,7 +117,7 @@ mod tests {
         watch.close(slice(2, [1, 1, 0]));
         assert_eq!(watch.end_ns(1000), Some(1200));
         watch.close(slice(3, [2, 1, 0]));
-        // The third slice is the last: it ends with the run.
+        // The third slice is the last one, so it has no end before the run's.
         assert_eq!(watch.end_ns(1000), None);
         watch.close(slice(3, [2, 1, 0]));
         assert_eq!(watch.closed, [slice(2, [1, 1, 0]), slice(1, [1, 0, 0]), slice(0, [0; 3])]);

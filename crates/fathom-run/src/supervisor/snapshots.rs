@@ -1,4 +1,4 @@
-//! Reports for external viewers at regular intervals: counters so far, and state of the jobs.
+//! Reports for external viewers at regular intervals: the counters so far and the state of each job.
 
 use super::Supervisor;
 use super::gather::Occasion;

@@ -1,4 +1,5 @@
-//! `steadystate`: samples the jobs' figures, and ends jobs in steady state. The workers take no part.
+//! `steadystate`: samples the jobs' figures, and ends jobs that have reached steady state, without involving
+//! the workers.
 
 use super::Supervisor;
 use crate::crew::{Crew, Order};
@@ -8,7 +9,7 @@ use fathom_stats::report::{SteadyStateMetric, SteadyStateReport};
 use fathom_stats::steady_state::{Criterion, Judgement, Sample, Window};
 use std::time::Duration;
 
-/// Clones that are assessed together: one, or all of a group with `group_reporting`.
+/// Clones that are assessed together: a single clone, or all clones of a group with `group_reporting`.
 pub(super) struct SteadyGroup {
     /// Indices of the clones.
     members: Vec<usize>,
@@ -19,7 +20,7 @@ pub(super) struct SteadyGroup {
     window: Window,
     judgement: Judgement,
     attained: bool,
-    /// Start of the current step; set once the clones record.
+    /// Start of the current sampling step; set once the clones record.
     step: Option<Step>,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct SteadyGroup {
 #[derive(Clone, Copy)]
 struct Step {
     since_ns: u64,
-    /// Sum of the clones' epochs; it changes when one of them restarts its figures.
+    /// Sum of the clones' epochs; it changes when a clone resets its figures.
     epochs: u64,
     ios: u64,
     bytes: u64,
@@ -89,7 +90,7 @@ impl SteadyGroup {
             return false;
         }
         let start = self.members.iter().map(|&index| crew.state(index).start_ns).min();
-        // A figure of the group requires all clones to be recording.
+        // A group has figures only while all of its clones are recording.
         let Some(begin) = start.filter(|&start| start != 0).map(|start| start + self.ramp_ns) else {
             return false;
         };
@@ -130,7 +131,7 @@ impl SteadyGroup {
         totals
     }
 
-    /// The outcome so far.
+    /// The result of the criterion so far.
     fn report(&self) -> SteadyStateReport {
         let latency = self.criterion.metric == SteadyStateMetric::Latency;
         SteadyStateReport {
@@ -154,7 +155,8 @@ impl Step {
     /// The rates since an earlier step.
     fn since(&self, earlier: &Step) -> Sample {
         let span_ns = u128::from((self.since_ns - earlier.since_ns).max(1));
-        // Rounded: samples are slightly late, and 500 I/Os in 1.0001 s count as 500 per second.
+        // The rates are rounded, because samples are slightly late: 500 I/Os in 1.0001 s count as 500 per
+        // second.
         let per_second = |now: u64, before: u64| {
             ((u128::from(now.saturating_sub(before)) * 1_000_000_000 + span_ns / 2) / span_ns) as u64
         };
@@ -182,7 +184,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Outcome of a clone's steady-state criterion.
+    /// The result of the steady-state criterion of a clone.
     pub(super) fn steady_state_of(&self, index: usize) -> Option<SteadyStateReport> {
         self.steady.iter().find(|group| group.members.contains(&index)).map(SteadyGroup::report)
     }

@@ -1,11 +1,11 @@
-//! A full-screen run: user input, and the signals of a terminal.
+//! A run on a full screen: user input, and the signals of a terminal.
 
 use super::gather::Occasion;
 use super::{Request, Supervisor, TerminalEvent};
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::signal;
 
-/// Signals handled while a terminal is in use; without a handler they would leave it in a bad state.
+/// Signals handled while a terminal is in use, because their default action would leave it in a bad state.
 pub(super) const SIGNALS: &[i32] =
     &[libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT, libc::SIGQUIT, libc::SIGHUP];
 

@@ -1,5 +1,5 @@
-//! The supervisor with a crew without processes and shared memory: the test simulates workers as if they were
-//! on another machine.
+//! Tests the supervisor with a crew that has neither processes nor shared memory: the test simulates workers as
+//! if they were on another machine.
 
 use super::{Observer, Options, Outcome, SliceRule, supervise};
 use crate::crew::{
@@ -27,7 +27,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// Behaviour of a worker.
+/// Behaviour of a simulated worker.
 #[derive(Clone, Copy)]
 enum Fate {
     /// Reads this many bytes and ends.
@@ -36,9 +36,9 @@ enum Fate {
     IsKilled,
     /// Runs until it is told to stop.
     Waits,
-    /// Waits for an I/O past the end of its run time, without progress.
+    /// Waits for an I/O past the end of its run time without making progress.
     Hangs,
-    /// It cannot be started.
+    /// Cannot be started, because no process can be created.
     FindsNoProcess,
 }
 
@@ -48,7 +48,7 @@ struct Elsewhere {
     states: Vec<WorkerState>,
     errors: Vec<Option<JobError>>,
     events: Vec<Event>,
-    /// The supervisor's requests.
+    /// The requests that the supervisor made.
     asked: Vec<String>,
     always_readable: File,
 }
@@ -262,7 +262,7 @@ impl Machine for Elsewhere {
     }
 }
 
-/// Records the messages of a run, and what a view would show.
+/// Records the messages of a run, and the details that a view would show.
 #[derive(Default)]
 struct Lines(Vec<String>, Vec<LiveDetails>);
 
@@ -287,7 +287,7 @@ fn run(words: &str, fates: &[Fate]) -> (Outcome, Vec<String>, Vec<String>) {
     (outcome, asked, lines.0)
 }
 
-/// The same with a view that is updated at this interval.
+/// Like [`run`], with a view that is updated at this interval.
 fn run_with_ticks(words: &str, fates: &[Fate], tick: Option<Duration>) -> (Outcome, Vec<String>, Lines) {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let fathom_spec::Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
@@ -334,12 +334,13 @@ fn stages_follow_each_other_and_their_figures_are_reported() {
     assert_eq!(bytes, [8192, 4096, 1 << 20]);
     assert_eq!(outcome.failed_jobs, 0);
     assert_eq!(outcome.report.host.expect("a machine").name, "elsewhere");
-    // 2 reads of 0.9 ms, 1 of 1.8 ms and 256 of 2.7 ms; more than 1 ms is slow.
+    // The reads are 2 of 0.9 ms, 1 of 1.8 ms and 256 of 2.7 ms; reads above 1 ms are slow.
     let slices = outcome.report.slices.expect("there are readers").slices;
     assert_eq!(slices.iter().map(|slice| (slice.reads, slice.above[0])).collect::<Vec<_>>(), [(259, 257)]);
 }
 
-/// A view gets all latencies, in whichever ticks they occur: the sum over several hosts is computed from them.
+/// A view gets all latencies, regardless of the tick in which they occur, because the totals of several hosts
+/// are computed from them.
 #[test]
 fn details_hold_the_histograms_of_their_percentiles() {
     let words = "--ioengine=psync --size=1m --rw=read --name=a --name=b --name=c";

@@ -1,4 +1,5 @@
-//! The timeline of a run for the report: differences of the workers' samples. The workers take no part.
+//! The timeline of a run for the report: differences of the workers' samples, taken without involving the
+//! workers.
 
 use super::Supervisor;
 use crate::crew::{LatencyKind, WorkerState};
@@ -6,17 +7,17 @@ use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures};
 use fathom_stats::{Direction, PerDirection};
 use std::time::Duration;
 
-/// Length of one point in a short run.
+/// Length of a timeline point in a short run, in ms.
 const SHORTEST_MS: u64 = 250;
-/// Maximum number of workers polled at that interval; with more workers the interval grows.
+/// Maximum number of workers polled at the shortest interval; with more workers the interval grows.
 const WORKERS_AT_SHORTEST: usize = 64;
-/// Maximum number of report entries with separate timelines; beyond it they share one.
+/// Maximum number of report entries with separate timelines; more entries share one timeline.
 const MOST_ENTRIES: usize = 16;
 
-/// The points so far.
+/// The points recorded so far.
 pub(super) struct TimelineWatch {
     timeline: Timeline,
-    /// The report entry of each worker; `None` for those without one.
+    /// The report entry of each worker; `None` for workers without one.
     entry_of: Vec<Option<usize>>,
     origin_ns: u64,
     since_ns: u64,
@@ -78,7 +79,7 @@ impl Supervisor<'_> {
     /// The complete timeline, including the time since the last point.
     pub(super) fn timeline_so_far(&mut self, now_ns: u64) -> Option<Timeline> {
         let since_ns = self.timeline.as_ref()?.since_ns;
-        // A very short last point would show extreme rates.
+        // A very short last point would show extreme rates, so it is left out.
         if now_ns - since_ns >= SHORTEST_MS * 1_000_000 / 2 {
             self.add_point(now_ns);
         }
@@ -92,7 +93,7 @@ impl Supervisor<'_> {
         for index in 0..self.tracked.len() {
             let Some(entry) = watch.entry_of[index] else { continue };
             let state = self.crew.state(index);
-            // Figures of a ramp are discarded at its end.
+            // A worker in its ramp does not count, because its figures are discarded at the end of the ramp.
             let counts = state.start_ns != 0;
             if !counts {
                 continue;

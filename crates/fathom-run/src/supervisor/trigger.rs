@@ -1,7 +1,7 @@
 //! `--trigger-file`, `--trigger-timeout` and `--trigger`: when the file appears or the time has passed, the
 //! jobs are told to end and save their verification states, then the command runs. Because the command may cut
-//! the power, it runs only when the jobs have ended and their states are on disk, or after a timeout if a job
-//! does not end. As with other requests by file, inotify reports new names in the directory, so that a hung
+//! the power, it runs only when the jobs have ended and their states are on disk, or, if a job does not end,
+//! after a timeout. As with other requests by file, inotify reports new names in the directory, so a hung
 //! directory cannot block the supervisor.
 
 use super::Supervisor;
@@ -15,9 +15,9 @@ use fathom_sys::shell;
 use std::path::Path;
 use std::time::Duration;
 
-/// Poll interval of the file.
+/// Interval between checks for the file.
 const LOOK_NS: u64 = 1_000_000_000;
-/// Maximum time that the command waits for jobs to end.
+/// Maximum time that the command is delayed until the jobs have ended.
 const LONGEST_END_NS: u64 = 5_000_000_000;
 
 /// State of a trigger.
@@ -46,7 +46,7 @@ enum Stage {
     Fired(u64),
     /// The command runs as this process.
     Running(u32),
-    /// The trigger has done its work.
+    /// The trigger is done.
     Over,
 }
 
@@ -62,7 +62,7 @@ impl<'a> TriggerWatch<'a> {
 }
 
 impl<'a> TriggerSignal<'a> {
-    /// A trigger that has not polled yet.
+    /// Creates a trigger that has not polled yet.
     pub fn new(plan: &'a Trigger) -> TriggerSignal<'a> {
         TriggerSignal { plan, directory: None, has_looked: false, looked_ns: 0 }
     }
@@ -93,8 +93,8 @@ impl<'a> TriggerSignal<'a> {
             let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
             self.directory = DirectoryWatch::new(directory.unwrap_or(Path::new("."))).ok();
         }
-        // A file that existed before the watch began, or whose directory cannot be watched, is detected by
-        // trying to remove it.
+        // A file causes no event if it existed before the watch began or if its directory cannot be watched, so
+        // it is detected by trying to remove it.
         let name = file.file_name().map(|name| name.to_string_lossy());
         let may_be_there = match (&self.directory, name) {
             (Some(watch), Some(name)) => begins || watch.has_seen(&name),
@@ -128,7 +128,7 @@ impl Supervisor<'_> {
         self.order_all(Order::StopAndSave);
     }
 
-    /// True while the command has yet to start or end. Called when all jobs have ended.
+    /// True while the command has yet to start or end. Called after all jobs have ended.
     pub(super) fn has_trigger_left(&mut self) -> bool {
         if self.trigger.as_ref().is_some_and(|trigger| matches!(trigger.stage, Stage::Fired(_))) {
             self.run_trigger_command();
@@ -164,7 +164,7 @@ impl Supervisor<'_> {
         self.observer.message(&Message::Error(format!("fathom: --trigger={command} {ended}")));
     }
 
-    /// A signal to end arrived: no longer wait for the command.
+    /// Stops waiting for the command, because a signal to end arrived.
     pub(super) fn end_trigger_command(&mut self) {
         if let Some(Stage::Running(pid)) = self.trigger.as_ref().map(|trigger| trigger.stage) {
             process::kill_group(pid, libc::SIGTERM);

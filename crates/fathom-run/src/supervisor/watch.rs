@@ -1,5 +1,5 @@
 //! Overdue workers: reports what the run is waiting for, and gives up workers without progress. The report
-//! lists the stuck I/Os and their age, and the run continues without them.
+//! lists the stuck I/Os with their age, and the run continues without these workers.
 
 use super::Supervisor;
 use super::progress::Look;
@@ -12,29 +12,30 @@ use fathom_stats::counted;
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 
-/// Workers with a deadline closer than this are checked more often.
+/// Time before a deadline from which its worker is checked more often.
 const NEAR_NS: u64 = 600_000_000;
-/// Overdue time after which a worker is observed closely.
+/// How long a worker must be overdue before it is observed closely.
 const CLOSELY_AFTER_NS: u64 = 100_000_000;
-/// Maximum number of stuck I/Os that are listed.
+/// Maximum number of stuck I/Os that a message lists.
 const NAMED: usize = 8;
-/// Maximum number of jobs that are listed while they are waited for.
+/// Maximum number of jobs that a message lists as waited for.
 const NAMED_JOBS: usize = 4;
-/// Time that an overdue worker is waited for silently; the shorter limit applies once the user has asked to end.
+/// How long the supervisor waits for an overdue worker before it prints a message; the second limit applies
+/// after the user has asked to end.
 const SILENCE_NS: u64 = 2_000_000_000;
 const SILENCE_AFTER_SIGNAL_NS: u64 = 500_000_000;
-/// Pauses between these reports.
+/// Pauses between the messages about waiting.
 const PAUSES_NS: [u64; 4] = [5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000];
-/// A second signal within this time counts as a repetition of the first: `timeout` signals the process, then
-/// its group.
+/// A second signal within this time counts as a repetition of the first: the program `timeout` signals the
+/// process and then its group.
 const SECOND_SIGNAL_NS: u64 = 250_000_000;
 
-/// Timer of these reports.
+/// Timer of the messages about waiting.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WaitingLines {
-    /// Number of reports so far.
+    /// Number of messages so far.
     said: usize,
-    /// Monotonic ns of the earliest next report.
+    /// Monotonic time of the earliest next message, ns.
     next_ns: u64,
 }
 
@@ -105,7 +106,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Continues the run without this worker.
+    /// Gives a worker up and continues the run without it.
     fn give_up_on(&mut self, index: usize, how: &str, errno: Errno, cause: Cause) {
         let job = &self.plan.workers[index];
         let pid = self.tracked[index].process;
@@ -116,7 +117,7 @@ impl Supervisor<'_> {
         self.mark_over(index);
     }
 
-    /// Reports at intervals what the run is still waiting for.
+    /// Reports periodically what the run is still waiting for.
     fn say_what_is_waited_for(&mut self, silent: &[usize], now: u64) {
         if silent.is_empty() {
             self.waiting_lines = WaitingLines::default();
@@ -145,7 +146,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What an overdue worker is currently doing.
+    /// Describes what an overdue worker is currently waiting for.
     fn awaited(&self, index: usize) -> String {
         if self.tracked[index].progress.is_stopped() {
             return "its process, which a signal has stopped (kill -CONT continues it)".to_owned();

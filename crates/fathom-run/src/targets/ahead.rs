@@ -3,15 +3,15 @@
 /// Number of blocks drawn at a time.
 pub(super) const DRAWN: usize = 32;
 
-/// Offset and length of an I/O.
+/// Offset and length of one I/O.
 pub(super) struct Extent {
-    /// Bytes from the start of the file, or of its used part.
+    /// Bytes from the start of the file, or from the start of its used part.
     pub(super) offset: u64,
     /// Bytes.
     pub(super) length: u32,
 }
 
-/// I/Os drawn together, so that the generator's state stays in registers.
+/// I/Os that are drawn together, which keeps the generator's state in registers.
 #[derive(Clone, Default)]
 pub(super) struct Ahead {
     pub(super) blocks: [u64; DRAWN],
@@ -23,12 +23,12 @@ pub(super) struct Ahead {
     pub(super) unit: u64,
     /// First byte of the first block.
     pub(super) start: u64,
-    /// In a mix, a bitmap of the I/Os that are writes, the first in the lowest bit.
+    /// In a mix, a bitmap of the I/Os that are writes; the lowest bit belongs to the first I/O.
     pub(super) writes: u32,
 }
 
 impl Ahead {
-    /// The next I/O of those drawn ahead.
+    /// The next I/O among those drawn ahead.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Extent> {
         if self.is_used_up() {
@@ -50,12 +50,12 @@ impl Ahead {
         self.count - self.used
     }
 
-    /// The next I/Os all have the length of a block.
+    /// Sets the length of a block, which is also the length of all I/Os that follow.
     pub(super) fn set_length(&mut self, length: u32) {
         (self.unit, self.lengths) = (length.into(), [length; DRAWN]);
     }
 
-    /// Only the next I/O is known.
+    /// Stores a single I/O, when no others are drawn ahead.
     pub(super) fn set_one(&mut self, extent: Extent) {
         (self.start, self.unit, self.count) = (0, 1, 1);
         (self.blocks[0], self.lengths[0]) = (extent.offset, extent.length);

@@ -1,9 +1,9 @@
-//! The blocks that a random job has already covered: a bitmap with summary levels above it, so that the next
-//! free block is found in a few steps however full the map is.
+//! The blocks that a random job has already covered: a bitmap with summary levels above it, so the next free
+//! block is found in a few steps, regardless of how full the map is.
 
 use crate::invariant::holds;
 
-/// A map of `0..blocks`, at least one block, all free at first.
+/// A map of `0..blocks`, which has at least one block; all blocks are free at first.
 #[derive(Clone, Debug)]
 pub struct BlockMap {
     blocks: u64,
@@ -14,7 +14,7 @@ pub struct BlockMap {
 }
 
 impl BlockMap {
-    /// An empty map; `None` if memory does not suffice.
+    /// An empty map; `None` if the memory cannot be allocated.
     pub fn new(blocks: u64) -> Option<BlockMap> {
         let mut levels = Vec::new();
         let mut bits = blocks.max(1);
@@ -65,10 +65,11 @@ impl BlockMap {
         self.search(from).or_else(|| self.search(0))
     }
 
-    /// The same among the first `end` blocks, which include `from`.
+    /// Like [`next_free`](BlockMap::next_free), among the first `end` blocks, which include `from`.
     #[inline(always)]
     pub fn next_free_below(&self, end: u64, from: u64) -> Option<u64> {
-        // Usually the same word has a free block. Whether it is `from` itself is unpredictable for a branch.
+        // Usually the word of `from` has a free block. Whether that is `from` itself is unpredictable, so no
+        // branch tests it.
         let free = !self.levels[0][(from / 64) as usize] & (u64::MAX << (from % 64));
         let block = (from & !63) + u64::from(free.trailing_zeros());
         if free != 0 && block < end { Some(block) } else { self.search_below(end, from) }
@@ -83,7 +84,7 @@ impl BlockMap {
     fn search(&self, from: u64) -> Option<u64> {
         let mut position = from;
         let mut level = 0;
-        // Climb until a word at or after the position has a free bit, then descend to the first one.
+        // Climbs until a word at or after the position has a free bit, then descends to the first free one.
         loop {
             let word_index = (position / 64) as usize;
             let words = self.levels.get(level)?;
@@ -104,18 +105,19 @@ impl BlockMap {
         }
     }
 
-    /// Prefetches the words of these blocks: all of them together take little longer than one.
+    /// Prefetches the words of these blocks: fetching all of them takes little longer than fetching one.
     #[inline]
     pub fn preload(&self, blocks: impl Iterator<Item = u64>) {
         let words = blocks.map(|block| self.levels[0][(block / 64) as usize]);
         std::hint::black_box(words.fold(0, |all, word| all ^ word));
     }
 
-    /// Takes up to `wanted` free blocks starting at `first`, up to the first taken one; returns their number.
+    /// Takes up to `wanted` free blocks from `first` on, and stops before the first taken one; returns their
+    /// number.
     #[inline(always)]
     pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
         let bit = first % 64;
-        // Usually all of them are free and in one word, which does not become full.
+        // Usually all of these blocks are free and in one word, which does not become full.
         if wanted.wrapping_sub(1) < 64 - bit
             && let Some(word) = self.levels[0].get_mut((first / 64) as usize)
         {
@@ -130,14 +132,15 @@ impl BlockMap {
     }
 
     /// Takes blocks like [`take`](BlockMap::take), starting at the [next free one](BlockMap::next_free_below);
-    /// returns the first and their number. Takes none unless the first is below `most`, which is at most `end`.
+    /// returns the first one and their number. Takes no block unless the first free one is below `most`, which
+    /// is at most `end`.
     #[inline(always)]
     pub fn take_next(&mut self, end: u64, from: u64, wanted: u64, most: u64) -> Option<(u64, u64)> {
         let word = &mut self.levels[0][(from / 64) as usize];
         let free = !*word & (u64::MAX << (from % 64));
         let bit = u64::from(free.trailing_zeros());
         let block = (from & !63) + bit;
-        // Usually all of them are free and in this word, which does not become full.
+        // Usually all of these blocks are free and in this word, which does not become full.
         if block < most && wanted.wrapping_sub(1) < 64 - bit {
             let taken = (u64::MAX >> (64 - wanted)) << bit;
             if *word & taken == 0 && *word | taken != u64::MAX {
@@ -162,7 +165,7 @@ impl BlockMap {
         let mut taken = 0;
         while let Some(word) = self.levels[0].get_mut(((first + taken) / 64) as usize) {
             let bit = (first + taken) % 64;
-            // Bits beyond the end of the map are taken.
+            // Bits beyond the end of the map count as taken.
             let free = u64::from((*word >> bit).trailing_zeros()).min(64 - bit);
             let count = free.min(wanted - taken);
             *word |= (u64::MAX << bit) & !u64::MAX.unbounded_shl((bit + count) as u32);

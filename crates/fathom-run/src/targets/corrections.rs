@@ -1,11 +1,11 @@
-//! Corrections of a drawn target that zone rules move, shorten, or cannot place.
+//! Corrections of drawn targets that the zone rules move, shorten, or cannot place.
 
 use super::{Target, Targets, step_position};
 use fathom_stats::Direction;
 
 impl Targets {
-    /// The last target was moved: the sequence continues from there. `behind` is the offset in the file at
-    /// which a sequential job continues.
+    /// Reports that the last target was moved, so the sequence continues from its new position. `behind` is the
+    /// offset in the file at which a sequential job continues.
     pub fn moved(&mut self, target: Target, behind: u64) {
         let state = &mut self.files[target.file as usize];
         state.positions[target.direction] = match self.plan.postfix {
@@ -14,14 +14,14 @@ impl Targets {
             }
             _ => behind.saturating_sub(state.start),
         };
-        // The write follows its trim to the new position.
+        // A write follows its trim to the new position.
         if state.trimmed.is_some() && target.direction == Direction::Trim {
             state.trimmed = Some(target);
         }
         self.last = Some(target);
     }
 
-    /// The last target was shortened: the remainder may be drawn again.
+    /// Reports that the last target was shortened, so its remainder may be drawn again.
     pub fn shortened(&mut self, drawn: Target, length: u32) {
         let state = &mut self.files[drawn.file as usize];
         let alignment = self.plan.alignment[drawn.direction];
@@ -32,7 +32,7 @@ impl Targets {
         }
     }
 
-    /// The file has no more targets in this pass.
+    /// Reports that the file has no more targets in this pass.
     pub fn finish_file(&mut self, file: u32) {
         self.files[file as usize].done = true;
         self.choice.is_done(file as usize);

@@ -4,9 +4,9 @@ use crate::invariant::holds;
 use crate::random::{DrawnAhead, Generator, Taus88};
 use fathom_stats::{Direction, PerDirection};
 
-/// The rule for the sequence of directions. There is one per
-// worker, used for every I/O, so a pointer to the larger
-// variant would cost more than the space it saves.
+/// Decides the direction of each I/O.
+// A worker has a single value of this type and uses it for every I/O, so boxing the larger variant would cost more
+// time than the space is worth.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Directions {
@@ -14,7 +14,7 @@ pub enum Directions {
     Only(Direction),
     /// A random mix of reads and writes.
     Mix(Mix),
-    /// Each block is trimmed, then written, one file after the other.
+    /// Each block is trimmed and then written, one file after the other.
     TrimThenWrite {
         /// The file of the next target, which determines whether a write is due.
         file: Option<usize>,
@@ -23,7 +23,7 @@ pub enum Directions {
 
 /// A mix of reads and writes.
 ///
-/// Each direction is drawn at random. After a change of direction, the next draw waits until the new direction
+/// Each direction is drawn at random. After a change of direction, no draw takes place until the new direction
 /// has caught up with its share, which keeps even short sequences close to the requested ratio.
 #[derive(Clone, Debug)]
 pub struct Mix {
@@ -32,20 +32,20 @@ pub struct Mix {
     /// Random numbers below this threshold mean reads.
     reads_below: u64,
     state: MixState,
-    /// Directions drawn ahead, the next one in the lowest bit: 1 for a write.
+    /// Directions drawn ahead; the lowest bit is the next one, and 1 means a write.
     ahead: u64,
     /// Number of directions drawn ahead.
     left: u32,
-    /// Directions that have no target.
+    /// Number of draws in each direction that had no target.
     unused: PerDirection<u64>,
     /// Number of directions drawn at a time.
     batch: u32,
 }
 
-/// Directions that are known in advance.
+/// Directions of the next I/Os, as far as they are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Following {
-    /// The next one in the lowest bit: 1 for a write.
+    /// Directions that follow; the lowest bit is the next one, and 1 means a write.
     pub(super) writes: u64,
     pub(super) count: u32,
 }
@@ -61,7 +61,7 @@ struct MixState {
     current: Direction,
     /// Number of I/Os drawn in each direction.
     drawn: PerDirection<u64>,
-    /// The next draw waits until the current direction has had this many I/Os.
+    /// Number of I/Os in the current direction after which the next draw takes place.
     draw_at: u64,
 }
 
@@ -71,7 +71,7 @@ impl MixState {
 }
 
 impl Mix {
-    /// A mix with this share of reads, in percent.
+    /// Creates a mix with this share of reads in percent.
     pub fn new(read_percent: u32, generator: Taus88) -> Mix {
         Mix {
             read_percent,
@@ -85,7 +85,7 @@ impl Mix {
         }
     }
 
-    /// Draws each direction only when it is needed, so that it can be taken back.
+    /// Draws each direction only when it is needed, so that a direction can be taken back.
     pub fn draw_one_by_one(&mut self) {
         self.batch = 1;
     }
@@ -110,13 +110,13 @@ impl Mix {
         if is_write { Direction::Write } else { Direction::Read }
     }
 
-    /// The directions that follow, as far as they have been drawn.
+    /// The next directions, as far as they have been drawn.
     #[inline(always)]
     pub fn following(&self) -> Following {
         Following { writes: self.ahead, count: self.left }
     }
 
-    /// The last direction had no target.
+    /// Reports that the last direction had no target.
     pub fn drawn_unused(&mut self, direction: Direction) {
         self.unused[direction] += 1;
     }
@@ -130,7 +130,7 @@ impl Mix {
         })
     }
 
-    /// Replaces the drawn direction by another, because its rate delays it.
+    /// Replaces the drawn direction, which its rate delays, by another one.
     pub fn replace_last(&mut self, direction: Direction) {
         self.take_back(self.state.current);
         self.state.drawn[direction] += 1;
@@ -154,7 +154,7 @@ impl Mix {
         if self.batch == u64::BITS && self.draws_for_each() {
             return self.draw_together();
         }
-        // Local copies, so that they stay in registers.
+        // Local copies stay in registers.
         let (mut state, mut ahead) = (self.state, 0);
         for place in 0..self.batch {
             if state.drawn[state.current] >= state.draw_at {
@@ -185,7 +185,7 @@ impl Mix {
         self.state.drawn[Direction::Write] += writes;
         self.state.drawn[Direction::Read] += u64::from(u64::BITS) - writes;
         self.state.current = if ahead >> 63 == 1 { Direction::Write } else { Direction::Read };
-        // The quota is reached in any case.
+        // The direction reaches its quota regardless of what is drawn.
         self.state.draw_at = 0;
         self.ahead = ahead;
     }
@@ -228,7 +228,7 @@ mod tests {
                 assert_eq!(together.next(), single.next(), "{count} with {read_percent} %");
                 assert_eq!(together.given(), single.given(), "{count} with {read_percent} %");
             }
-            // Both branches were taken, except where one direction is too rare or missing.
+            // Both branches are covered, except where one direction is rare or missing.
             assert!(together.draws_for_each() || !(10..=90).contains(&read_percent), "{read_percent} %");
         }
     }

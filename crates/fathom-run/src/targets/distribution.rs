@@ -14,7 +14,7 @@ pub struct Zones {
 impl Zones {
     /// Zones given as percent of the range.
     pub fn by_percent(shares: &[ZoneShare], blocks: u64) -> Zones {
-        // Fractions of blocks are dropped from the start and from the length of a zone separately.
+        // Fractions of blocks are rounded down separately for the start and the length of a zone.
         let blocks_of = |percent: u64| (blocks as f64 * percent as f64 / 100.0) as u64;
         Zones::laid_out(shares, blocks, |before, size| (blocks_of(before), blocks_of(size)))
     }
@@ -28,7 +28,7 @@ impl Zones {
     }
 
     /// `place` computes the first block and the number of blocks of a zone from the sum of the previous sizes
-    /// and its own.
+    /// and its own size.
     fn laid_out(shares: &[ZoneShare], blocks: u64, place: impl Fn(u64, u64) -> (u64, u64)) -> Zones {
         let (mut access, mut before) = (0, 0u64);
         let mut zones = Vec::new();
@@ -36,7 +36,7 @@ impl Zones {
             access += share.access_percent;
             let (first, length) = place(before, share.size);
             let length = length.min(blocks.saturating_sub(first));
-            // A zone smaller than a block is its first block.
+            // A zone smaller than a block gets its first block.
             if share.access_percent > 0 && first < blocks {
                 zones.push((access, first, length));
             }

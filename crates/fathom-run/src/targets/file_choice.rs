@@ -4,7 +4,8 @@ use super::distribution::Sampler;
 use crate::plan::model::targets::{FileOrder, FileRule};
 use crate::random::{DrawnAhead, Generator, part_below};
 
-/// Slots per file in a skewed draw, so that neighbouring files share the steps of the curve.
+/// Number of slots per file in a skewed draw; with several slots, neighbouring files share the steps of the
+/// curve.
 const SLOTS_PER_FILE: u64 = 1024;
 
 /// State of the file choice.
@@ -15,7 +16,7 @@ pub(super) struct FileChoice {
     sampler: Option<Sampler>,
     current: usize,
     left: u64,
-    /// The files in use; empty without a limit.
+    /// Which files are in use; empty without a limit.
     open: Vec<bool>,
 }
 
@@ -40,7 +41,7 @@ impl FileChoice {
         }
     }
 
-    /// Restarts the draws. Round-robin order continues, because it is not drawn.
+    /// Restarts the draws. A round-robin order continues instead, because it draws nothing.
     pub(super) fn rewind(&mut self) {
         self.numbers.rewind();
         self.sampler.iter_mut().for_each(Sampler::rewind);
@@ -49,14 +50,14 @@ impl FileChoice {
         }
     }
 
-    /// True if another file may be used.
+    /// True if another file may be started.
     fn may_open(&self) -> bool {
         let open = self.open.iter().filter(|open| **open).count();
         self.open.is_empty() || self.rule.most_open.is_none_or(|most| open < most)
     }
 
-    /// A file has no more targets: another may take its place, and the next file's turn comes, also in the next
-    /// pass.
+    /// Reports that a file has no more targets: another file may take its place, and the turn passes to the
+    /// next file, even across passes.
     pub(super) fn is_done(&mut self, file: usize) {
         if file == self.current {
             self.left = 0;
@@ -86,7 +87,7 @@ impl FileChoice {
         Some(chosen)
     }
 
-    /// The file that is due or drawn, usable or not.
+    /// The file that is due or drawn, regardless of whether it is usable.
     #[inline(always)]
     fn wanted(&mut self, count: usize) -> usize {
         match self.rule.order {
@@ -107,7 +108,7 @@ impl FileChoice {
         part_below(self.numbers.next(), count as u64) as usize
     }
 
-    /// The file after the intended one, or another draw instead.
+    /// A substitute for a file that is not usable: the one after it, or another draw.
     #[inline(never)]
     fn next_usable(&mut self, wanted: usize, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         let may_open = self.may_open();
@@ -116,7 +117,7 @@ impl FileChoice {
         let fits = |choice: &FileChoice, file: usize| usable(file) && is_open(choice, file);
         let chosen = match self.rule.order {
             FileOrder::Random if !fits(self, wanted) => {
-                // Only called if a usable file exists.
+                // Drawing below ends only if a usable file exists, so this is checked first.
                 (0..count).find(|&file| fits(self, file))?;
                 loop {
                     let drawn = self.drawn(count);

@@ -7,7 +7,7 @@ use strength_reduce::StrengthReducedU64;
 
 impl LengthRule {
     /// A weighted choice. Entries are tried from the smallest share to the largest, as in fio, so that a seed
-    /// yields the same lengths. The largest gets the remainder.
+    /// yields the same lengths. The entry with the largest share gets the remainder.
     pub fn split(mut list: Vec<WeightedSize>) -> LengthRule {
         list.sort_by_key(|entry| entry.percent);
         let sum: u32 = list.iter().map(|entry| entry.percent).sum();
@@ -31,7 +31,7 @@ impl LengthRule {
         let mean = match self {
             LengthRule::Fixed(size) => *size as f64,
             LengthRule::Range { min, max, unaligned: true } => (*min as f64 + *max as f64) / 2.0,
-            // All multiples are equally likely.
+            // All multiples of the smallest length are equally likely.
             LengthRule::Range { min, max, unaligned: false } => {
                 *min as f64 * (1.0 + (max / (*min).max(1)) as f64) / 2.0
             }
@@ -60,22 +60,22 @@ pub(super) struct Lengths {
     draw: Draw,
     /// Smallest length that can be drawn.
     least: u64,
-    /// Returned if not even that fits.
+    /// Length to return if not even the smallest one fits.
     smallest: u64,
     numbers: DrawnAhead,
 }
 
-/// A precomputed rule, because a division per draw would cost more than everything else.
+/// A rule in precomputed form, because a division per draw would cost more than the rest of the draw.
 #[derive(Clone, Debug)]
 enum Draw {
     Fixed(u64),
-    /// Multiples of `step`.
+    /// Multiples of `step`, between two lengths.
     Range {
         min: u64,
         max: u64,
         step: StrengthReducedU64,
     },
-    /// Sizes, each with the largest random number that selects it.
+    /// Sizes, each with the largest random number that selects the size.
     Split(Vec<(u64, u64)>),
 }
 
@@ -115,8 +115,8 @@ impl Lengths {
         })
     }
 
-    /// The next lengths, if the largest one fits; returns their number. They count as drawn only when they are
-    /// [used](Lengths::use_foreseen).
+    /// Computes the next lengths, provided that the largest length fits; returns their number. They count as
+    /// drawn only when they are [used](Lengths::use_foreseen).
     #[inline(always)]
     pub(super) fn foresee(&mut self, lengths: &mut [u32]) -> usize {
         if let Draw::Fixed(length) = &self.draw {
@@ -146,7 +146,7 @@ impl Lengths {
         }
     }
 
-    /// Returns the last of the lengths foreseen together, which are then drawn again.
+    /// Returns the last of the lengths that were computed together; they are drawn again later.
     pub(super) fn put_back(&mut self, count: usize) {
         if !matches!(self.draw, Draw::Fixed(_)) {
             self.numbers.put_back(count);
@@ -161,7 +161,8 @@ impl Lengths {
 }
 
 /// `min + max * r`, `r` from 0 to 1, rounded down to a multiple of `min` and limited to `max`: the largest
-/// length is more likely than the others. fio does the same, and sequences of the same seed must agree.
+/// length is more likely than the others. fio computes lengths the same way, and a seed must yield fio's
+/// sequence.
 #[inline(always)]
 fn draw_range(min: u64, max: u64, step: StrengthReducedU64, room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
@@ -175,7 +176,7 @@ fn draw_range(min: u64, max: u64, step: StrengthReducedU64, room: u64, numbers: 
 #[inline(always)]
 fn range_length(min: u64, max: u64, step: StrengthReducedU64, number: u64) -> u64 {
     let drawn = min + part_below(number, max);
-    // Branch-free, because a branch would be unpredictable.
+    // The selection avoids a branch, which would be unpredictable.
     let length = select_unpredictable(drawn > max, max, drawn);
     length - length % step
 }
@@ -185,10 +186,11 @@ fn range_length(min: u64, max: u64, step: StrengthReducedU64, number: u64) -> u6
 fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
         let drawn = numbers.next();
-        // Counted rather than searched for, because the end of a search would be unpredictable.
+        // The entries are counted rather than searched, because the end of a search would be an unpredictable
+        // branch.
         let first = sizes.iter().map(|(most, _)| usize::from(drawn > *most)).sum::<usize>();
         let mut possible = sizes[first.min(sizes.len())..].iter().map(|(_, size)| *size);
-        // Usually the first.
+        // Usually the first possible size fits.
         if let Some(size) = possible.next()
             && size <= room
         {
@@ -200,16 +202,15 @@ fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 
     }
 }
 
-/// The sizes for these random numbers, all of which fit. Some
-// builds make a call of an iterator over two slices, but never
-// of an index.
+/// Looks up the sizes for these random numbers, all of which fit.
+// The loop uses an index, because some builds turn an iterator over two slices into a call.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn foresee_split(sizes: &[(u64, u64)], numbers: &[u64], lengths: &mut [u32]) {
-    // The shares together cover every number.
+    // The shares together cover every random number, so the last entry is the default.
     let Some(((_, last), others)) = sizes.split_last() else { return };
     lengths.fill(*last as u32);
-    // From the last entry to the first, so that the first whose share includes the number remains.
+    // Entries are compared from last to first, so that the first one whose share includes the number remains.
     for (most, size) in others.iter().rev() {
         for place in 0..lengths.len().min(numbers.len()) {
             lengths[place] = select_unpredictable(numbers[place] <= *most, *size as u32, lengths[place]);
@@ -228,7 +229,7 @@ fn sizes_by_number(list: &[WeightedSize], generator: &Generator) -> Vec<(u64, u6
     some.map(|entry| {
         percent += u128::from(entry.percent);
         let most = (max * percent / 100).min(max) as u64;
-        // A 32-bit number is the upper half of a fraction.
+        // A 32-bit random number is the upper half of the fraction.
         let most = if max == u128::from(u32::MAX) { most << 32 } else { most };
         (most, entry.size)
     })

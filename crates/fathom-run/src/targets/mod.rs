@@ -1,9 +1,9 @@
-//! Which block comes next: direction, file, offset and length of each I/O.
+//! Determines the next block: direction, file, offset and length of each I/O.
 //!
 //! A [`TargetPlan`] describes the sequence; [`Targets`] returns one [`Target`] after the other. There are two
-//! sources of random offsets. Where the exact sequence matters (the plan then names a generator), it is fio's
-//! for the same seed, with a map of covered blocks. Everywhere else it is a keyed permutation, which needs no
-//! memory and costs the same at the end of a pass as at its start.
+//! sources of random offsets. Where the exact sequence matters, the plan names a generator, and the sequence is
+//! fio's for the same seed, with a map of covered blocks. Everywhere else the source is a keyed permutation,
+//! which needs no memory and is as fast at the end of a pass as at its start.
 
 mod ahead;
 pub mod block_map;
@@ -46,14 +46,14 @@ pub struct Target {
     pub length: u32,
     /// Index of the file.
     pub file: u32,
-    /// Read, write or trim.
+    /// Whether to read, write or trim.
     pub direction: Direction,
 }
 
 /// The part of one file that a worker uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetRegion {
-    /// The name as given, which seeds private generators.
+    /// The file name as given, which seeds the file's own generators.
     pub name: String,
     /// First byte.
     pub start: u64,
@@ -63,7 +63,7 @@ pub struct TargetRegion {
     pub file_size: u64,
 }
 
-/// A region for which no sequence of offsets exists.
+/// The error for a region in which no sequence of offsets is possible.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{name}: {reason}")]
 pub struct UnfitRegion {
@@ -74,7 +74,7 @@ pub struct UnfitRegion {
 }
 
 impl TargetPlan {
-    /// Bytes that one pass over a region of this size moves.
+    /// Number of bytes that one pass over a region of this size moves.
     pub fn pass_bytes(&self, size: u64) -> u64 {
         match &self.distribution {
             DistributionRule::Precondition(rule) => {
@@ -96,13 +96,13 @@ impl TargetPlan {
         Ok(())
     }
 
-    /// True if sequential I/O with holes stays in its zone, however it reaches the end of the zone.
+    /// True if sequential I/O with holes stays in its zone, regardless of how it reaches the zone's end.
     fn stays_in_zones(&self) -> bool {
         self.stride.is_some() || self.follows_zones
     }
 
-    /// Names of files with more blocks than 32-bit random numbers can address, if those were requested or would
-    /// be the default.
+    /// Names of files with more blocks than 32-bit random numbers can address, if such numbers were requested
+    /// or would be the default.
     pub fn beyond_32_bits<'a>(&'a self, regions: &'a [TargetRegion]) -> impl Iterator<Item = &'a str> {
         let draws = matches!(
             self.distribution,
@@ -123,7 +123,7 @@ impl TargetPlan {
         size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
     }
 
-    /// True when random offsets come from a permutation.
+    /// True if random offsets come from a permutation.
     pub fn is_permuted(&self) -> bool {
         self.random
             && self.generator == GeneratorKind::Free
@@ -162,19 +162,19 @@ struct FileState {
     blocks: PerDirection<u64>,
     /// Position of sequential I/O, by direction, relative to `start`.
     positions: PerDirection<u64>,
-    /// Their values at the beginning of a pass.
+    /// Values of `positions` at the beginning of a pass.
     first_position: u64,
     random: Option<RandomOffsets>,
-    /// Bytes beyond `size` that a sequential I/O starting before the end may still cover.
+    /// Number of bytes beyond `size` that a sequential I/O may cover if it starts before the end.
     overhang: u64,
     /// Set if `start` and `size` describe one zone of many.
     stride: Option<Stride>,
-    /// The trim whose block is to be written next.
+    /// The trim whose block must be written next.
     trimmed: Option<Target>,
     done: bool,
 }
 
-/// Initial state of what cannot be rewound, for a pass that repeats another.
+/// Initial state of generators that cannot be rewound, for a pass that repeats the first one.
 #[derive(Clone)]
 struct Beginning {
     pattern_generators: PerDirection<Taus88>,
@@ -198,18 +198,18 @@ pub struct Targets {
     draws: Draws,
     /// State that cannot be rewound, as it was before the first target.
     beginning: Box<Beginning>,
-    /// Remaining I/Os that follow the last random draw.
+    /// Number of I/Os that still follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
-    /// Number of targets returned so far, if they are not counted elsewhere.
+    /// Number of targets returned so far, unless they are counted elsewhere.
     given: PerDirection<u64>,
-    /// A drawn direction without targets left. A loop that waits for completions asks again, and must not cause
-    /// another draw: how often it asks depends on timing.
+    /// True once a drawn direction had no targets left. A loop that waits for completions asks again, which
+    /// must not cause another draw, because the number of its calls depends on timing.
     pass_is_over: bool,
 }
 
 impl Targets {
-    /// Creates the targets for these regions, which must not be empty.
+    /// Creates the sequence of targets in these regions, of which there is at least one.
     pub fn new(plan: TargetPlan, regions: &[TargetRegion], seeds: Seeds) -> Targets {
         let mut files: Vec<FileState> =
             regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
@@ -239,7 +239,8 @@ impl Targets {
             pass_is_over: false,
             plan,
         };
-        // A file with no targets left in the drawn direction hands the draw back, so directions must be drawn individually.
+        // A file with no targets left in the drawn direction takes its draw back, so directions must be drawn
+        // individually.
         if regions.len() > 1 {
             targets.draw_directions_one_by_one();
         }
@@ -284,7 +285,7 @@ impl Targets {
         self.next_or_end(direction)
     }
 
-    /// The next target of the direction just drawn; without one, the pass is over.
+    /// The next target of the direction just drawn; if it has none left, the pass is over.
     #[inline(always)]
     pub fn next_or_end(&mut self, direction: Direction) -> Option<Target> {
         let target = self.next_in_direction(direction);
@@ -303,7 +304,7 @@ impl Targets {
     }
 
     /// Number of targets so far, by direction. With one direction and one length they are not counted: the
-    /// number follows from the bytes.
+    /// number follows from the bytes moved.
     pub fn given(&self) -> PerDirection<u64> {
         match (&self.short, &self.directions) {
             (Short::One(_), Directions::Mix(mix)) => mix.given(),
@@ -387,7 +388,8 @@ impl Targets {
             let file = self.choose_file()?;
             let mut target = self.next_in_file(file, direction);
             if target.is_none() && self.plan.files.order.is_skewed() && self.has_begun(file) {
-                // Skewed file orders do not cover each file once: the most frequent files are traversed repeatedly.
+                // A skewed file order visits frequent files repeatedly, so a file that has been covered starts
+                // over.
                 self.begin_anew(file);
                 if self.plan.random {
                     target = self.next_in_file(file, direction);
@@ -398,7 +400,8 @@ impl Targets {
             if target.is_some() {
                 return target;
             }
-            // The pass is over: the next one draws its own files and directions. Files usually finish in order.
+            // The pass is over; the next one draws its own files and directions. Files usually finish in order,
+            // so the search starts with the last one.
             if self.files.iter().rev().all(|file| file.done) {
                 return None;
             }
@@ -410,7 +413,7 @@ impl Targets {
 
     /// True if the file has had a target since its pass began.
     fn has_begun(&self, file: usize) -> bool {
-        // A file with a simple order holds at least a block.
+        // Files on the fast path hold at least one block, so their pass has begun.
         matches!(self.short, Short::Several(_)) || self.files[file].has_begun()
     }
 
@@ -422,7 +425,7 @@ impl Targets {
         }
     }
 
-    /// The file whose turn it is, among those with targets left.
+    /// The file whose turn it is, among the files with targets left.
     #[inline(always)]
     fn choose_file(&mut self) -> Option<usize> {
         let files = &self.files;
@@ -470,8 +473,8 @@ impl Targets {
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
-    /// A random draw. If it replaces a sequential step beyond the end of the file, it does not count as
-    /// covered; fio does the same, so sequences agree.
+    /// Draws a random target. One that replaces a sequential step beyond the end of the file does not count as
+    /// covered, as in fio, so that sequences agree.
     #[inline]
     fn next_random(&mut self, file: usize, direction: Direction, covers: bool) -> Option<Target> {
         let rule = self.length_rule(direction, false);
@@ -480,11 +483,11 @@ impl Targets {
         let alignment = self.plan.alignment[direction];
         let blocks = state.blocks[direction];
         let mut block = random.next(blocks, direction, &mut self.draws);
-        // Writes shortened at the end of a zone leave bytes to be written.
+        // Writes that were shortened at the end of a zone leave bytes that still have to be written.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
         if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
             random.restart(false);
-            // Sequential positions restart as well, also in the other direction.
+            // Sequential positions restart as well, even those of the other direction.
             if !is_cut_short {
                 state.positions = PerDirection::all(state.first_position);
             }
@@ -581,7 +584,7 @@ impl Targets {
         matches!(self.plan.distribution, DistributionRule::Sequence { .. })
     }
 
-    /// True if that list has left the file: further passes are empty.
+    /// True if that list has reached the end of the file, so that further passes are empty.
     pub fn list_has_ended(&self) -> bool {
         let directions = self.plan.used_directions();
         self.files.iter().any(|file| {
@@ -616,7 +619,7 @@ impl Targets {
             state.positions = PerDirection::all(state.first_position);
         }
         if again {
-            // Everything is repeated: directions, files, lengths and offsets.
+            // All draws are repeated: directions, files, lengths and offsets.
             if let Directions::Mix(mix) = &mut self.directions {
                 mix.rewind();
             }
@@ -653,8 +656,8 @@ impl FileState {
         self.positions != PerDirection::all(self.first_position)
     }
 
-    /// Draws a length for this position, or for the start of the file if it does not fit and `wraps` is set;
-    /// also returns which position it is.
+    /// Draws a length for this position; if it does not fit and `wraps` is set, draws one for the start of the
+    /// file. Also returns the chosen position.
     #[inline]
     fn draw_at(&self, position: u64, room: u64, wraps: bool, lengths: &mut Lengths) -> Option<(u64, u64)> {
         match lengths.draw(room) {
@@ -681,8 +684,9 @@ impl FileState {
     }
 
     /// Position after a block and a hole. A block that ends exactly at the end of the file ends the pass, and
-    /// so does a hole that leads out of the region. A hole that ends a whole file length after the region's
-    /// start continues at the region's offset, which fio takes for a position within the region.
+    /// so does a hole that leads out of the region. After a hole that ends a whole file length behind the
+    /// region's start, I/O continues at the region's offset, which fio interprets as a position within the
+    /// region.
     fn position_behind_hole(&self, behind: u64, step: i64) -> u64 {
         let next = i128::from(behind) + i128::from(step);
         if self.start + behind >= self.file_size {
@@ -691,10 +695,10 @@ impl FileState {
         if next >= i128::from(self.file_size) { self.start } else { before(next, step, self.size) }
     }
 
-    /// The first bytes of a region.
+    /// State of a file that uses only the first `size` bytes of its region.
     fn of_extent(plan: &TargetPlan, region: &TargetRegion, size: u64, seeds: &Seeds) -> FileState {
         // Directions with different alignments draw from one generator and share one map, counted in their own
-        // blocks; structures with a position use the smallest number of blocks.
+        // blocks. Generators with a position use the smallest number of blocks.
         let counts = BlockCounts::of(plan, size);
         let random = (plan.random && counts.fewest > 0)
             .then(|| RandomOffsets::new(plan, seeds, &counts, &region.name));
@@ -706,7 +710,7 @@ impl FileState {
             positions: PerDirection::default(),
             first_position: 0,
             random,
-            // What counts there is the remainder of the last zone, not the end of the file.
+            // In zones, the limit is the remainder of the last zone instead of the end of the file.
             overhang: if plan.follows_zones { plan.longest_length() } else { 0 },
             stride: None,
             trimmed: None,
@@ -715,8 +719,9 @@ impl FileState {
     }
 }
 
-/// Start of sequential I/O, relative to the region. Backward steps begin at the end of the region; fio takes
-/// that end to be relative to the file, so they begin closer to its start by the region's offset.
+/// Start of sequential I/O, relative to the region. Backward steps begin at the end of the region; fio
+/// interprets this end as relative to the file, so these steps begin closer to its start by the region's
+/// offset.
 fn first_position(plan: &TargetPlan, region: &TargetRegion) -> u64 {
     match plan.postfix {
         Some(step) if step < 0 && !plan.random && !plan.follows_zones && region.start > 0 => {
@@ -727,13 +732,13 @@ fn first_position(plan: &TargetPlan, region: &TargetRegion) -> u64 {
     }
 }
 
-/// Position after a sequential block plus `step` bytes, wrapping at both ends of the file.
+/// Position after a sequential block plus `step` bytes; it wraps at both ends of the file.
 fn step_position(behind: u64, step: i64, size: u64) -> u64 {
     let next = behind as i128 + i128::from(step);
     if next >= i128::from(size) { 0 } else { before(next, step, size) }
 }
 
-/// Position after a backward step: positions before the start of the file continue at its end.
+/// The position after a backward step; a position before the start of the file continues at its end.
 fn before(next: i128, step: i64, size: u64) -> u64 {
     if next < 0 { (i128::from(size) + i128::from(step)).max(0) as u64 } else { next as u64 }
 }

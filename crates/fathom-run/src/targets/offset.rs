@@ -14,32 +14,32 @@ use fathom_stats::{Direction, PerDirection};
 /// The generator of random offsets of one file, in blocks of the alignment.
 #[derive(Clone, Debug)]
 pub(super) enum RandomOffsets {
-    /// Each block once, in constant memory.
+    /// Returns each block once, in constant memory.
     Permutation(Permutation),
-    /// Each block once, by a linear feedback shift register.
+    /// Returns each block once, by a linear feedback shift register.
     ShiftRegister(ShiftRegister),
-    /// Uniform draws; with a map, without repetition.
+    /// Uniform draws; with a map, each block is returned once.
     Uniform { map: Option<BlockMap> },
-    /// Zipf, Pareto or normal.
+    /// A Zipf, Pareto or normal distribution.
     Skewed(Box<Sampler>),
-    /// Zones, per direction.
+    /// Random blocks of zones, per direction.
     Zoned { zones: Box<PerDirection<Zones>> },
     /// A pass that preconditions a disk; boxed, because few jobs have it.
     Precondition(Box<Pass>),
-    /// A list of block numbers.
+    /// A list of block numbers that is repeated.
     Sequence { blocks: Vec<u64>, stride: bool },
 }
 
-/// Position in the list of block numbers in one direction; all files share it.
+/// Position in the list of block numbers for one direction; all files share it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ListPosition {
     position: usize,
-    /// Added to the numbers: with a stride, each group begins after the previous one.
+    /// Offset added to the listed numbers: with a stride, each group begins after the previous one.
     moved: u64,
 }
 
 impl ListPosition {
-    /// The next block of the list; `None` if a group with a stride is not entirely inside the file.
+    /// The next block of the list; `None` if a group with a stride would leave the file.
     fn next(&mut self, list: &[u64], stride: bool, blocks: u64) -> Option<u64> {
         if self.has_ended(list, blocks) {
             return None;
@@ -54,33 +54,33 @@ impl ListPosition {
     }
 
     fn has_ended(self, list: &[u64], blocks: u64) -> bool {
-        // Called for every I/O: the list is only searched at the start of a group.
+        // This runs for every I/O, so the list is searched only at the start of a group.
         self.position == 0 && list.iter().any(|block| block.saturating_add(self.moved) >= blocks)
     }
 }
 
 /// Numbers of blocks of a file.
 pub(super) struct BlockCounts {
-    /// Blocks for random offsets, by direction.
+    /// Number of blocks for random offsets, by direction.
     pub(super) of_direction: PerDirection<u64>,
     /// The smallest number of blocks, which all directions can reach.
     pub(super) fewest: u64,
-    /// The largest number of blocks, for the size of a map.
+    /// The largest number of blocks, which determines the size of a map.
     most: u64,
-    /// Blocks for a shift register.
+    /// Number of blocks for a shift register.
     registered: u64,
-    /// Blocks for a skewed distribution.
+    /// Number of blocks for a skewed distribution.
     in_parts: u64,
 }
 
 impl BlockCounts {
-    /// The blocks of a file of this size.
+    /// Block counts of a file of this size.
     pub(super) fn of(plan: &TargetPlan, size: u64) -> BlockCounts {
         let of_direction = PerDirection::from_fn(|direction| plan.blocks_of(direction, size));
         let used = || plan.used_directions().iter().map(|&direction| of_direction[direction]);
         let fewest = used().min().unwrap_or(0);
         // Shift registers and skewed distributions use fio's number of blocks, counted in the smallest block
-        // size whatever the alignment. With a coarser alignment, most of those blocks would be beyond the end.
+        // size regardless of the alignment. With a coarser alignment, most of those blocks are beyond the end.
         let widest = plan.used_directions().iter().map(|&direction| plan.alignment[direction]).max();
         let smallest_of = |directions: &[Direction]| {
             let rules = directions.iter().map(|&direction| &plan.lengths[direction]);
@@ -88,7 +88,7 @@ impl BlockCounts {
             widest.filter(|&widest| widest <= smallest).map(|_| smallest)
         };
         let registered = smallest_of(&Direction::ALL).map_or(fewest, |smallest| size / smallest);
-        // Here fio ignores the size of trims and includes a partial last block.
+        // In this count, fio ignores the size of trims and includes a partial last block.
         let in_parts = smallest_of(&[Direction::Read, Direction::Write])
             .map_or(fewest, |smallest| size.div_ceil(smallest));
         BlockCounts { of_direction, fewest, most: used().max().unwrap_or(0), registered, in_parts }
@@ -104,7 +104,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// `is_wide`: a file has more blocks than 32-bit numbers can address.
+    /// Creates the generators. `is_wide` is true if a file has more blocks than 32-bit numbers can address.
     pub(super) fn new(plan: &TargetPlan, seeds: &Seeds, is_wide: bool) -> Draws {
         let seed = seeds.get(SeedUse::Offset);
         let has_64_bits = match plan.generator {
@@ -163,7 +163,7 @@ impl RandomOffsets {
                 let register = ShiftRegister::new(blocks, seed);
                 match Schedule::new(rule, blocks, plan.smallest_length()) {
                     Ok(schedule) => RandomOffsets::Precondition(Box::new(Pass::new(schedule, &register))),
-                    // Already refused by `TargetPlan::check`.
+                    // `TargetPlan::check` has refused this already.
                     Err(_) => RandomOffsets::ShiftRegister(register),
                 }
             }
@@ -192,7 +192,7 @@ impl RandomOffsets {
         RandomOffsets::Zoned { zones: Box::new(PerDirection::from_fn(zones)) }
     }
 
-    /// The next block; `None` when each has been returned.
+    /// The next block; `None` once each block has been returned.
     #[inline]
     pub(super) fn next(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) -> Option<u64> {
         match self {
@@ -219,7 +219,8 @@ impl RandomOffsets {
         }
     }
 
-    /// Called when a sequential step replaces a draw: a list counts all I/Os, as in fio.
+    /// Called when a sequential step replaces a draw. Only a list advances, because it counts all I/Os, as in
+    /// fio.
     #[cold]
     #[inline(never)]
     pub(super) fn pass_over(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) {
@@ -228,7 +229,8 @@ impl RandomOffsets {
         }
     }
 
-    /// Marks blocks as covered, starting with `first`; returns how many were free (all, without a map).
+    /// Marks blocks as covered, starting with `first`; returns how many were free. Without a map, all blocks
+    /// count as free.
     #[inline]
     pub(super) fn cover(&mut self, first: u64, count: u64) -> u64 {
         match self {
@@ -278,8 +280,8 @@ impl RandomOffsets {
         }
     }
 
-    /// Makes every block available again. With `again` the order is repeated; otherwise a new order follows, or
-    /// an endless one continues. Draws from [`Draws`] restart with their generators.
+    /// Makes every block available again. With `again`, the order is repeated; otherwise a new order begins, or
+    /// an endless one continues. Draws from [`Draws`] restart together with their generators.
     pub(super) fn restart(&mut self, again: bool) {
         match self {
             RandomOffsets::Permutation(permutation) => permutation.restart(again),
@@ -292,7 +294,8 @@ impl RandomOffsets {
     }
 }
 
-/// The permutation of a file's blocks: clones and files need different orders.
+/// The permutation of a file's blocks. Its key depends on the seed and the file name, because clones and files
+/// need different orders.
 fn permutation_of(blocks: u64, seed: u64, file_name: &str) -> Permutation {
     Permutation::new(blocks, seed ^ u64::from(file_hash(file_name.as_bytes())))
 }

@@ -1,13 +1,15 @@
 //! Visits every block exactly once, in random order, without storing which ones were visited.
 //!
-//! A keyed bijection of `0..2^bits` built from steps that can each be undone, walked along its cycle until the value falls below
-//! the number of blocks: a format-preserving permutation. Constant memory, no retries at the end of a pass.
+//! It is a keyed bijection of `0..2^bits`, composed of invertible steps. To restrict it to the blocks, it is
+//! applied repeatedly until the value falls below the number of blocks ("cycle walking", as in
+//! format-preserving encryption). It takes constant memory and needs no retries at the end of a pass.
 //!
-//! A round adds a key by xor, multiplies the value `x` by `2x + odd`, and folds the upper half of the bits into the lower one.
-//! The product is a permutation modulo any power of two and, unlike a product with a constant, makes each bit depend on all
-//! lower ones in a way that differs from place to place; without it a key in four gives an order that runs on from block to
-//! block. Sources: R. Rivest, "Permutation polynomials modulo 2^w" (2001), for the product, which the cipher RC6 is built on;
-//! J. Black and P. Rogaway, "Ciphers with arbitrary finite domains" (2002), for the walk along the cycle.
+//! A round adds a key by xor, multiplies the value `x` by `2x + odd`, and folds the upper half of the bits into
+//! the lower one. The product is a permutation modulo any power of two and, unlike a product with a constant,
+//! makes each bit depend on all lower ones in a way that differs between values. Without the product, one key
+//! in four gives an order with sequential stretches. Sources: R. Rivest, "Permutation polynomials modulo 2^w"
+//! (2001), for the product, which the cipher RC6 is built on; J. Black and P. Rogaway, "Ciphers with arbitrary
+//! finite domains" (2002), for the walk along the cycle.
 
 use fathom_stats::split_mix::split_mix;
 
@@ -15,7 +17,7 @@ use fathom_stats::split_mix::split_mix;
 /// list; with two they can, because some distances between consecutive blocks are too frequent.
 const ROUNDS: usize = 3;
 
-/// Blocks per batch; a batch of indices is on the stack.
+/// Number of blocks per batch; a batch of indices is on the stack.
 const BATCH: usize = 64;
 
 /// A permutation of `0..blocks`.
@@ -26,12 +28,13 @@ pub struct Permutation {
     key: u64,
     first_key: u64,
     mask: u64,
-    /// The mask has at most 32 bits. Comparing it in place would let the compiler conclude that products need
-    /// no truncation, and it would multiply 64 bits.
+    /// True if the mask has at most 32 bits. This is a separate field because a comparison at the point of use
+    /// would let the compiler conclude that products need no truncation, and it would use 64-bit
+    /// multiplications.
     is_narrow: bool,
     shift: u32,
     keys: [u64; ROUNDS],
-    /// The odd constants of the products.
+    /// The odd constants of the rounds' products.
     terms: [u64; ROUNDS],
 }
 
@@ -70,7 +73,7 @@ impl Permutation {
         self.rekey(if again { self.first_key } else { self.key.wrapping_add(1) });
     }
 
-    /// The next block; `None` when each has been returned once.
+    /// The next block; `None` once each block has been returned.
     #[inline(always)]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<u64> {
@@ -87,11 +90,11 @@ impl Permutation {
         }
     }
 
-    /// Lists the next blocks; returns their number (0 when each has been returned once).
+    /// Lists the next blocks; returns their number (0 once each block has been returned).
     pub fn fill(&mut self, blocks: &mut [u64]) -> usize {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these vectors.
+            // SAFETY: the processor supports these vector instructions.
             return unsafe { self.fill_in_wide_vectors(blocks) };
         }
         self.fill_in_vectors(blocks)
@@ -117,8 +120,8 @@ impl Permutation {
         count
     }
 
-    /// Steps values that are too large until all are below the number of blocks. Which ones are is
-    /// unpredictable, so they are gathered without a branch and stepped together.
+    /// Steps values that are too large until all values are below the number of blocks. Which values are too
+    /// large is unpredictable, so these are gathered without a branch and stepped together.
     #[inline(never)]
     fn walk_on(&self, batch: &mut [u64]) {
         let (mut places, mut values) = ([0u8; BATCH], [0u64; BATCH]);
@@ -145,11 +148,11 @@ impl Permutation {
     /// Fills the slice with one step of each input; true if a result may be beyond the number of blocks.
     #[inline(always)]
     fn step_all(&self, values: &mut [u64], from: impl Fn(usize, u64) -> u64) -> bool {
-        // A local copy, so that the keys stay in registers.
+        // A local copy keeps the keys in registers.
         let this = self.clone();
         let last = this.blocks - 1;
-        // The sign of the difference, as vector instructions provide it; not valid for numbers that use all 64
-        // bits.
+        // The comparison uses the sign of the difference, as vector instructions provide it. This is not valid
+        // for numbers that use all 64 bits.
         let mut signs = last;
         match this.is_narrow {
             true => values.iter_mut().enumerate().for_each(|(index, value)| {
@@ -175,8 +178,8 @@ impl Permutation {
         value
     }
 
-    /// The same below 2^32, where only the lower halves of the factors matter: every processor has vector
-    /// instructions for such products.
+    /// Like `step`, for values below 2^32, where only the lower halves of the factors matter: every processor
+    /// has vector instructions for such products.
     #[inline(always)]
     fn step_narrow(&self, mut value: u64) -> u64 {
         let low = |number: u64| number & u64::from(u32::MAX);
@@ -211,14 +214,14 @@ mod tests {
         }
     }
 
-    /// The value that has this product, modulo 2^64. A bit of the value affects the same bit of the product but
-    /// no lower one, so the bits can be found one after the other.
+    /// Inverts a product: the value that yields it, modulo 2^64. A bit of the value affects the same bit of the
+    /// product but no lower one, so the bits can be found one after the other.
     fn factor_of(product: u64, term: u64) -> u64 {
         let of = |value: u64| value.wrapping_mul(value.wrapping_add(value).wrapping_add(term));
         (0..64).fold(0, |value, bit| value | ((of(value) ^ product) & (1 << bit)))
     }
 
-    /// The position of a block: inverts every step of the permutation.
+    /// The position of a block in the order, found by inverting every step of the permutation.
     fn position_of(permutation: &Permutation, block: u64) -> u64 {
         let step_back = |mut value: u64| {
             for round in (0..ROUNDS).rev() {
@@ -238,8 +241,8 @@ mod tests {
 
     #[test]
     fn every_position_can_be_found_from_its_block() {
-        // An invertible function never returns a block twice, for any number of blocks; 2^40 blocks cannot be
-        // listed.
+        // An invertible step never returns a block twice, regardless of the number of blocks. This is tested
+        // instead of listing the blocks, because 2^40 blocks are too many to list.
         let sizes = (0..=40).flat_map(|bits| {
             let power = 1u64 << bits;
             [power, power + 1, power * 3 / 2]
@@ -258,7 +261,8 @@ mod tests {
 
     #[test]
     fn listed_blocks_are_those_that_come_one_by_one() {
-        // Sizes around those at which a step needs another bit, or its products no longer fit into 32 bits.
+        // These sizes are around those at which a step needs another bit or its products no longer fit into 32
+        // bits.
         for bits in [3, 7, 31, 32, 33, 63] {
             for blocks in [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
                 let mut permutation = Permutation::new(blocks, blocks ^ 0xf111);
@@ -273,7 +277,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_blocks() {
-        // All state is in the value itself, which owns no memory, so dropping it is free.
+        // The permutation owns no memory besides the value itself, so dropping it is free.
         assert!(!std::mem::needs_drop::<Permutation>());
     }
 }

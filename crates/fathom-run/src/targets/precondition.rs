@@ -1,9 +1,9 @@
-//! `sprandom`: one pass of random writes that leaves a solid state disk in the state that endless random writes
-//! would reach.
+//! `sprandom`: one pass of random writes that brings a solid state disk into the state that endless random
+//! writes would reach.
 //!
 //! A disk whose flash is larger than its logical size by the factor ρ = 1 + over-provisioning is in its steady
-//! state when the flash is full and what was written longest ago holds the most overwritten blocks. The number
-//! follows from the well-known model of a log that is cleaned in the order of writing (Robinson, "Analysis of
+//! state when the flash is full and the oldest data holds the most overwritten blocks. Their number follows
+//! from the well-known model of a log that is cleaned in the order of writing (Robinson, "Analysis of
 //! steady-state segment storage utilizations in a log-structured file system with least-utilized segment
 //! cleaning", 1996; Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012). When the cleaner
 //! reaches a piece of the log, the share u of its blocks is still valid, and
@@ -12,20 +12,21 @@
 //! u = exp(-ρ (1 - u)),   so   u = -W(-ρ exp(-ρ)) / ρ   with Lambert's W,
 //! ```
 //!
-//! and of what was written at the share x of the log's length before the newest write, u^x is valid. The mean of that
-//! over the log is 1/ρ, as it has to be: this many logical blocks are in so much flash.
+//! and of the data written at the fraction x of the log's length before the newest write, the share u^x is
+//! valid. The mean of u^x over the log is 1/ρ, because that is the ratio of logical blocks to flash.
 //!
-//! The pass makes that state directly. It writes as many blocks as the flash holds and counts them in regions of equal
-//! numbers. New blocks come in the order of the shift register; in each region the share that the model calls overwritten
-//! is chosen evenly, and these blocks are written once more in the region after it. For that a second register goes through
-//! the same order at a distance, so nothing is remembered per block. The newest region cannot be overwritten any more; the
-//! little that the model takes from it is shared out over the others.
+//! The pass produces this state directly. It writes as many blocks as the flash holds, divided into regions of
+//! equal size. New blocks come in the order of the shift register. In each region, the share that the model
+//! considers overwritten is selected evenly, and these blocks are written again in a later region. A second
+//! register repeats the order with a delay for this purpose, so no state is kept per block. The blocks of the
+//! newest region cannot be overwritten later; the few that the model would overwrite there are distributed over
+//! the other regions.
 
 use super::shift_register::ShiftRegister;
 use crate::plan::model::distribution::PreconditionRule;
 use thiserror::Error;
 
-/// Valid share of a piece of flash when the cleaner reaches it: u in the module documentation.
+/// Share of a piece of flash that is still valid when the cleaner reaches it: u in the module documentation.
 pub fn oldest_validity(over_provisioning: f64) -> f64 {
     let size = 1.0 + over_provisioning;
     // ln u + ρ (1 - u) rises from minus infinity to above 0 between 0 and 1/ρ; the other root, 1, is beyond
@@ -48,27 +49,27 @@ pub fn validity(over_provisioning: f64, index: u64, count: u64) -> f64 {
     ((-decay * near).exp() - (-decay * far).exp()) / (decay * (far - near))
 }
 
-/// How many writes of each region are overwritten later, and how many overwrite others.
+/// Number of writes in each region that are overwritten later, and of those that overwrite others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     regions: Vec<RegionWrites>,
 }
 
-/// Writes of one region.
+/// Writes of one region, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegionWrites {
-    /// Writes to new blocks.
+    /// Number of writes to new blocks.
     pub new: u64,
-    /// Writes to new blocks that a later region overwrites.
+    /// Number of writes to new blocks that a later region overwrites ("doomed").
     pub doomed: u64,
-    /// Writes to doomed blocks of earlier regions.
+    /// Number of writes to doomed blocks of earlier regions.
     pub again: u64,
 }
 
 /// Why a region has no valid schedule.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NoSchedule {
-    /// The region has fewer blocks than `spr_num_regions`.
+    /// A region would have no blocks, because there are fewer blocks than `spr_num_regions`.
     #[error("{blocks} blocks are too few for spr_num_regions={regions}; ask for fewer regions")]
     TooFewBlocks {
         /// Number of blocks.
@@ -81,7 +82,7 @@ pub enum NoSchedule {
         "spr_cs={cache_bytes} is more than a pass of {pass_bytes} bytes can leave between a write and the next of the same block"
     )]
     LargeCache {
-        /// Bytes of the cache.
+        /// Size of the cache in bytes.
         cache_bytes: u64,
         /// Bytes that a pass writes.
         pass_bytes: u64,
@@ -96,7 +97,7 @@ pub enum NoSchedule {
         over_provisioning: f64,
         /// Requested regions.
         regions: u64,
-        /// Bytes of the cache.
+        /// Size of the cache in bytes.
         cache_bytes: u64,
     },
 }
@@ -116,7 +117,7 @@ impl Schedule {
         };
         let doomed = doomed(rule.over_provisioning, writes - blocks, overwritten, count);
         let mut regions = Vec::with_capacity(count as usize);
-        // Doomed blocks that are old enough and not overwritten yet.
+        // Number of doomed blocks that are old enough and not yet overwritten.
         let mut waiting = 0;
         for index in 0..count {
             let all = end(index + 1) - end(index);
@@ -145,8 +146,8 @@ impl Schedule {
     }
 }
 
-/// Doomed blocks in each region: `total` of them, none in regions from `overwritten` on, otherwise in
-/// proportion to the model.
+/// Number of doomed blocks in each region: `total` in sum, none in regions from `overwritten` on, in the others
+/// in proportion to the model.
 fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> Vec<u64> {
     let lost =
         |index| if index < overwritten { 1.0 - validity(over_provisioning, index, count) } else { 0.0 };
@@ -155,7 +156,7 @@ fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> V
     (0..count)
         .map(|index| {
             so_far += lost(index);
-            // Rounded running sums, so that the parts add up exactly.
+            // Running sums are rounded instead of the parts, so that the parts add up exactly.
             let until = match index + 1 >= overwritten {
                 true => total,
                 false => ((so_far / sum * total as f64).round() as u64).clamp(given, total),
@@ -165,7 +166,7 @@ fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> V
         .collect()
 }
 
-/// Distributes evenly: `some` of every `of` calls of [`Spread::next`] return true.
+/// Distributes evenly: of every `of` calls of [`Spread::next`], `some` return true.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     some: u64,
@@ -192,7 +193,7 @@ struct Walk {
     register: ShiftRegister,
     /// Regions begun.
     begun: usize,
-    /// Blocks left in the region, and how many of them are special.
+    /// Number of blocks left in the region, and how many of them are special.
     left: u64,
     spread: Spread,
 }
@@ -202,8 +203,8 @@ impl Walk {
         Walk { register: register.clone(), begun: 0, left: 0, spread: Spread::default() }
     }
 
-    /// True if the next block of the region is special; `None` after the last region. `share` returns the
-    /// total and the number of special ones of a region.
+    /// True if the next block of the region is special; `None` after the last region. `share` returns the total
+    /// number of blocks of a region and the number of special ones.
     fn step(&mut self, regions: &[RegionWrites], share: fn(&RegionWrites) -> (u64, u64)) -> Option<bool> {
         while self.left == 0 {
             let (all, special) = share(regions.get(self.begun)?);

@@ -3,7 +3,7 @@
 //! It is a right-shifting Galois register with inverted feedback (XNOR), so that zero is a legal state. Taps
 //! are from the usual tables of maximum-length registers (Xilinx XAPP 052).
 
-/// Taps per register width, from width 3 on; each list starts with the width itself.
+/// Taps for each register width, from width 3 on; each list starts with the width itself.
 const TAPS: [&[u32]; 61] = [
     &[3, 2],
     &[4, 3],
@@ -94,14 +94,14 @@ impl ShiftRegister {
         register
     }
 
-    /// Restarts in the same order, but with the block of the first step, as in fio: all passes after the first
-    /// begin with it.
+    /// Restarts in the same order, but beginning with the block of the first step: as in fio, all passes after
+    /// the first begin with it.
     pub fn rewind(&mut self) {
         self.state = self.seed;
         self.given = 0;
     }
 
-    /// The next block, or `None` when each has been given once.
+    /// The next block; `None` once each block has been returned.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<u64> {
         if self.given == self.blocks {
@@ -118,7 +118,8 @@ impl ShiftRegister {
 
     #[inline(always)]
     fn step(&mut self) {
-        // Complement of a Galois register: a one enters at the top, and a zero shifted out triggers the feedback.
+        // The register is the complement of a Galois register: a one enters at the top, and a zero shifted out
+        // triggers the feedback.
         let leaving_bit = self.state & 1;
         self.state = (self.state >> 1) | self.top_bit;
         if leaving_bit == 0 {
@@ -148,7 +149,7 @@ mod tests {
         let mut register = ShiftRegister::new(256, 0x5e6a4773b256008f);
         let order: Vec<u64> = std::iter::from_fn(|| register.next()).take(16).collect();
         assert_eq!(order, [228, 98, 33, 152, 92, 62, 15, 224, 96, 32, 0, 16, 24, 28, 30, 31]);
-        // The block of the first step comes last in the first pass, and first in all others.
+        // The block of the first step comes last in the first pass and first in all other passes.
         let mut register = ShiftRegister::new(500, 0x5e6a4773b256008f);
         let order: Vec<u64> = std::iter::from_fn(|| register.next()).collect();
         assert_eq!((&order[..4], &order[497..]), (&[419, 465, 488, 228][..], &[318, 143, 327][..]));
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn registers_visit_all_their_states_up_to_2_to_40_blocks() {
-        // Complemented states evolve linearly. The order of that map divides 2^width - 1 and none of its
+        // Complemented states evolve linearly. The order of that map divides 2^width - 1 but none of its
         // largest proper divisors, so the cycle contains all states but one, which is never entered.
         for width in 3..=41u32 {
             let all = (1u64 << width) - 1;

@@ -1,4 +1,4 @@
-//! Fast path to the next target, for the plans of most jobs.
+//! Fast path to the next target, for the plans that most jobs have.
 
 use super::FileState;
 use super::ahead::{Ahead, DRAWN, Extent};
@@ -14,10 +14,10 @@ use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::{DrawnAhead, part_below};
 use fathom_stats::{Direction, PerDirection};
 
-/// Maximum number of files for the fast path: targets drawn ahead take memory for each file.
+/// Maximum number of files for the fast path, because targets drawn ahead take memory for each file.
 const MOST_FILES: usize = 1 << 14;
 
-/// The fast path, if the plan allows one.
+/// The fast path, if the plan allows it.
 #[derive(Clone)]
 pub(super) enum Short {
     None,
@@ -25,12 +25,12 @@ pub(super) enum Short {
     Only(Order),
     /// One file.
     One(Box<Simple>),
-    /// One fast path for each file.
+    /// Several files or directions, with one fast path for each file.
     Several(Box<[Simple]>),
 }
 
 impl Short {
-    /// The fast path for files with these orders.
+    /// Builds the fast path for files with these orders.
     pub(super) fn of(plan: &TargetPlan, mut orders: Vec<Order>, files: usize) -> Short {
         let simple = orders.len();
         holds!(simple == 0 || simple == files, Block, "{simple} of {files} files have a simple order");
@@ -50,14 +50,14 @@ pub(super) struct Simple {
     order: Order,
 }
 
-/// The orders of most jobs: sequential or random.
+/// The orders that most jobs use: sequential or random.
 #[derive(Clone)]
 pub(super) enum Order {
     /// Blocks of one length.
     Blocks { start: u64, length: u32, source: Source },
-    /// Next position by direction, and the last position at which an I/O of this length still fits, relative to
-    /// the start; with `wraps`, it continues at the start. The I/Os of a single direction can be computed
-    /// ahead.
+    /// The next position by direction, and the last position at which an I/O of this length still fits; both
+    /// are relative to the start. With `wraps`, I/O continues at the start. The I/Os of a single direction can
+    /// be computed ahead.
     Sequential {
         start: u64,
         positions: PerDirection<u64>,
@@ -66,20 +66,21 @@ pub(super) enum Order {
         wraps: bool,
         is_foreseen: bool,
     },
-    /// Draws blocks and lengths; requires a single direction, or knowledge of the directions of the next I/Os.
+    /// Blocks and lengths drawn at random; requires a single direction, or knowledge of the directions of the
+    /// next I/Os.
     Uniform { start: u64, uniform: Box<Uniform>, only: Option<Direction> },
 }
 
 /// Source of random blocks of one length.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// With `begins_anew`, starts over after the last block without ending the pass.
+    /// A permutation. With `begins_anew`, it starts over after the last block without ending the pass.
     Permuted { permutation: Permutation, begins_anew: bool },
     /// The shift register, restricted to whole blocks.
     Registered { register: ShiftRegister, blocks: u64 },
     /// The sampler, restricted to whole blocks.
     Skewed { sampler: Box<Sampler>, blocks: u64 },
-    /// Any block, with repetition.
+    /// Any block, possibly repeatedly.
     Drawn { numbers: Box<DrawnAhead>, blocks: u64 },
     /// Random blocks of zones.
     Zoned { zones: Zones, draws: Box<ZoneDraws> },
@@ -98,18 +99,18 @@ impl Simple {
         Simple { ahead: Ahead::default(), order }
     }
 
-    /// The next I/O of a direction, drawn together with the following ones if that is cheaper.
+    /// The next I/O of a direction, drawn together with the following I/Os if that is cheaper.
     #[inline(always)]
     pub(super) fn next(&mut self, direction: Direction, following: Following) -> Option<Extent> {
-        // A closure would not be inlined.
+        // This is not a closure, because a closure would not be inlined.
         match self.ahead.next() {
             None => self.order.next(&mut self.ahead, direction, following),
             extent => extent,
         }
     }
 
-    /// The next I/O of a direction that may differ from the expected ones: nothing must be drawn ahead for
-    /// other directions.
+    /// The next I/O of a direction, when the direction may differ from the expected ones, so that nothing may
+    /// be drawn ahead for other directions.
     #[inline(always)]
     pub(super) fn next_alone(&mut self, direction: Direction) -> Option<Extent> {
         let expected = self.order.expected(&self.ahead);
@@ -147,7 +148,7 @@ impl Order {
         {
             return Vec::new();
         }
-        // Draws shared by all files depend on the order in which files are used.
+        // Draws that all files share depend on the order in which files are used.
         let shares_draws = |file: &FileState| file.random.as_ref().is_some_and(RandomOffsets::shares_draws);
         if files.len() > 1 && plan.random && files.iter().any(shares_draws) {
             return Vec::new();
@@ -163,7 +164,7 @@ impl Order {
         files.iter_mut().map_while(one).collect()
     }
 
-    /// The next I/O of a direction, once all of those drawn ahead are used up. Draws more if possible.
+    /// The next I/O of a direction after all I/Os drawn ahead are used up. Draws more ahead if possible.
     #[inline(always)]
     pub(super) fn next(
         &mut self,
@@ -252,7 +253,7 @@ impl Order {
         }
     }
 
-    /// Starts another pass; `again` repeats the order.
+    /// Starts another pass; `again` repeats the order of the previous one.
     pub(super) fn restart(&mut self, ahead: &mut Ahead, again: bool) {
         match self {
             Order::Blocks { source, .. } => {
@@ -273,7 +274,7 @@ impl Order {
     }
 }
 
-/// Position of a sequential I/O; beyond the last that fits, the first one if the order wraps.
+/// Position of a sequential I/O. Beyond the last position that fits, this is the first one if the order wraps.
 #[inline(always)]
 fn wrapped(position: u64, last: u64, wraps: bool) -> Option<u64> {
     match position > last {
@@ -282,7 +283,7 @@ fn wrapped(position: u64, last: u64, wraps: bool) -> Option<u64> {
     }
 }
 
-/// Blocks and lengths drawn together.
+/// Orders of blocks and lengths that are drawn together.
 fn uniform(
     plan: &TargetPlan,
     file: &mut FileState,
@@ -314,7 +315,7 @@ fn uniform(
     Some(Order::Uniform { start: file.start, uniform: Box::new(uniform), only: plan.directions.only() })
 }
 
-/// Blocks whose length equals their alignment.
+/// Orders of blocks whose length equals their alignment.
 fn blocks_of_one_length(
     plan: &TargetPlan,
     file: &mut FileState,
@@ -356,7 +357,7 @@ fn blocks_of_one_length(
 }
 
 impl Source {
-    /// Draws blocks; at the end of a pass fewer than there is room for, or none.
+    /// Draws blocks into `drawn`; at the end of a pass, fewer than it has room for, or none.
     #[inline(never)]
     fn fill(&mut self, drawn: &mut [u64; DRAWN]) -> usize {
         match self {
@@ -391,12 +392,12 @@ impl Source {
         }
     }
 
-    /// Starts another pass; `again` repeats the order. False if blocks drawn ahead stay valid.
+    /// Starts another pass; `again` repeats the order. Returns false if blocks drawn ahead remain valid.
     fn restart(&mut self, again: bool) -> bool {
         match self {
             Source::Permuted { permutation, .. } => permutation.restart(again),
             Source::Registered { register, .. } => register.rewind(),
-            // Such orders are endless and continue unless they are repeated.
+            // Endless orders continue unless they are repeated.
             Source::Skewed { .. } | Source::Zoned { .. } | Source::Drawn { .. } if !again => return false,
             Source::Drawn { numbers, .. } => numbers.rewind(),
             Source::Zoned { draws, .. } => {

@@ -1,6 +1,6 @@
-//! `zonemode=strided`: a file is used zone by zone, and the gaps between zones are skipped. A zone is left when
-//! the requested number of bytes has been moved in it, in any direction. A shorter zone is repeated; a longer
-//! one is only used in part. After the last zone comes the first.
+//! `zonemode=strided`: a file is used zone by zone, and the gaps between zones are skipped. I/O moves on to the
+//! next zone when the requested number of bytes has been moved in the current one, in any direction. A zone
+//! shorter than that is repeated; a longer zone is used only in part. The last zone is followed by the first.
 
 use super::{FileState, Target, TargetRegion, Targets};
 use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
@@ -11,13 +11,13 @@ use fathom_stats::{Direction, PerDirection};
 #[derive(Clone)]
 pub(super) struct Stride {
     rule: StrideRule,
-    /// First byte of the region of the zones.
+    /// Offset of the region that contains the zones.
     region_start: u64,
     /// Its bytes.
     region_size: u64,
-    /// Shorter remainders are not zones.
+    /// Smallest possible I/O: a shorter remainder of the region is not a zone.
     smallest: u64,
-    /// First byte of the zone, from the start of the region.
+    /// Offset of the zone relative to the region.
     zone_start: u64,
     /// Bytes moved in this zone.
     done: u64,
@@ -54,7 +54,7 @@ impl Targets {
     /// The next target in a file that has zones.
     pub(super) fn next_strided(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if self.files[file].leave_zone_when_done() && self.plan.repeat_offset {
-            // The offset to repeat is in the previous zone.
+            // The offset to repeat is in the previous zone, so no follow-ups remain.
             self.follow_ups = 0;
         }
         let target = match self.next_in_extent(file, direction) {
@@ -64,7 +64,7 @@ impl Targets {
                 self.next_in_extent(file, direction)?
             }
         };
-        // The write after a trim has no separate target.
+        // The write after a trim has no separate target, so the pair counts once.
         let moves = if self.plan.directions == DirectionPlan::TrimThenWrite { 2 } else { 1 };
         if let Some(stride) = &mut self.files[target.file as usize].stride {
             stride.done += u64::from(target.length) * moves;
@@ -74,7 +74,7 @@ impl Targets {
 }
 
 impl FileState {
-    /// Advances to the next zone if this one's bytes have been moved; true if it advanced.
+    /// Advances to the next zone if the current zone's bytes have been moved; true if it advanced.
     fn leave_zone_when_done(&mut self) -> bool {
         match &self.stride {
             Some(stride) if stride.done >= stride.rule.work => {
@@ -112,7 +112,7 @@ impl FileState {
         self.restart_random(false);
     }
 
-    /// Starts another pass: with `again` in the same order from the first zone, otherwise from the current
+    /// Starts another pass: with `again`, in the same order from the first zone; otherwise, from the current
     /// position.
     pub(super) fn restart_stride(&mut self, again: bool) {
         self.done = self.size == 0;

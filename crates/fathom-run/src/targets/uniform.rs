@@ -12,46 +12,46 @@ use strength_reduce::StrengthReducedU64;
 /// The directions of a mix.
 const OF_MIX: [Direction; 2] = [Direction::Read, Direction::Write];
 
-/// The blocks of one file; with a map, without repetition within a pass.
+/// Random blocks of one file; with a map, without repetition within a pass.
 #[derive(Clone)]
 pub(super) struct Uniform {
     size: u64,
     grains: PerDirection<Grain>,
-    /// The block grain of a mix, if reads and writes have the same blocks.
+    /// Grain of a mix whose reads and writes have the same blocks.
     mixed: Option<Grain>,
     map: Option<BlockMap>,
     lengths: PerDirection<Lengths>,
-    /// All directions draw from one generator.
+    /// Offsets of all directions, from one generator.
     offsets: DrawnAhead,
-    /// After all blocks have been covered, start over immediately without ending the pass.
+    /// True if I/O starts over immediately after all blocks have been covered, without ending the pass.
     begins_anew: bool,
     is_over: bool,
-    /// Blocks and lengths drawn so far.
+    /// Number of blocks and lengths drawn so far.
     given: u64,
 }
 
 /// Granularity of the random offsets of a direction.
 #[derive(Clone, Copy)]
 pub(super) struct Grain {
-    /// Blocks that can be drawn.
+    /// Number of blocks that can be drawn.
     blocks: u64,
     alignment: u64,
     /// The alignment as a precomputed divisor, so that an I/O takes a multiplication or a shift instead of a
     /// division.
     divisor: StrengthReducedU64,
-    /// Every I/O is one block.
+    /// True if every I/O is exactly one block.
     has_one_block: bool,
-    /// Roomy blocks: the first ones, after which every length fits.
+    /// Number of roomy blocks: the first blocks, after which every length fits.
     roomy: u64,
-    /// Expected number of I/Os in roomy blocks before one that is not.
+    /// Expected number of I/Os in roomy blocks between two I/Os in other blocks.
     run: usize,
 }
 
 impl Grain {
-    /// Grain of blocks at this distance in bytes, in a file of this size, with lengths by this rule.
+    /// The grain of blocks of this alignment in a file of this size, with lengths by this rule.
     pub(super) fn new(size: u64, blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
         let longest = lengths.max();
-        // Lengths drawn ahead have 32 bits.
+        // Lengths drawn ahead are stored in 32 bits.
         let roomy = match size.checked_sub(longest) {
             Some(last) if u32::try_from(longest).is_ok() => blocks.min(last / alignment + 1),
             _ => 0,
@@ -67,20 +67,20 @@ impl Grain {
         grain.limited_to(roomy)
     }
 
-    /// The same, with at most this many roomy blocks.
+    /// Limits the number of roomy blocks.
     fn limited_to(self, most: u64) -> Grain {
         let roomy = self.roomy.min(most);
         let run = roomy.checked_div(self.blocks - roomy).unwrap_or(roomy).min(DRAWN as u64);
         Grain { roomy, run: run as usize, ..self }
     }
 
-    /// The grain of a mix of two directions, if they have the same blocks.
+    /// The grain of a mix, if its two directions have the same blocks.
     fn mixed(reads: Grain, writes: Grain) -> Option<Grain> {
         let are_equal = (reads.blocks, reads.alignment) == (writes.blocks, writes.alignment);
         are_equal.then(|| reads.limited_to(writes.roomy))
     }
 
-    /// Draws blocks from these random numbers until one is not roomy; returns how many.
+    /// Draws blocks from these random numbers until one is not roomy; returns the number of blocks drawn.
     #[inline(always)]
     fn draw(&self, numbers: &[u64], ahead: &mut Ahead) -> usize {
         let drawn = numbers.iter().map(|&number| part_below(number, self.blocks));
@@ -88,8 +88,8 @@ impl Grain {
         ahead.blocks.iter_mut().zip(roomy).map(|(place, block)| *place = block).count()
     }
 
-    /// Takes blocks by these random numbers until one is not roomy or none is free; shortens the lengths to
-    /// what is free. Returns how many.
+    /// Takes blocks by these random numbers until one is not roomy or none is free; shortens the lengths to the
+    /// free space. Returns the number of blocks taken.
     #[inline(always)]
     fn take(&self, map: &mut BlockMap, numbers: &[u64], ahead: &mut Ahead) -> usize {
         let Grain { blocks, alignment, divisor, roomy, .. } = *self;
@@ -162,9 +162,9 @@ impl Uniform {
         Some(Extent { offset: start + position, length: length as u32 })
     }
 
-    /// Draws I/Os of the only direction together, so that the state stays in registers. The batch ends with the
-    /// random numbers drawn together, and before a block that is not [roomy](Grain) or begins another round, so
-    /// each I/O has taken one number from either generator.
+    /// Draws a batch of I/Os of the only direction, which keeps the state in registers. The batch ends when the
+    /// random numbers that were drawn together are used up, or before a block that is not [roomy](Grain) or
+    /// begins another round. Each I/O of a batch has therefore taken one number from each generator.
     #[inline(never)]
     pub(super) fn fill(&mut self, ahead: &mut Ahead, direction: Direction) {
         let grain = self.grains[direction];
@@ -174,7 +174,7 @@ impl Uniform {
         self.lengths[direction].use_foreseen(count);
     }
 
-    /// The same for a mix, up to the last known direction.
+    /// Like [`fill`](Uniform::fill) for a mix, up to the last known direction.
     #[inline(never)]
     pub(super) fn fill_mix(&mut self, ahead: &mut Ahead, direction: Direction, following: Following) {
         ahead.count = 0;
@@ -231,7 +231,7 @@ impl Uniform {
         count
     }
 
-    /// Returns the unused I/Os of a batch, which are then drawn again.
+    /// Takes back the unused I/Os of a batch, which are then drawn again.
     pub(super) fn put_back(&mut self, ahead: &Ahead, only: Option<Direction>) {
         let count = ahead.unused();
         self.offsets.put_back(count);
@@ -246,7 +246,7 @@ impl Uniform {
         }
     }
 
-    /// Draws the next offsets, and prefetches the map of large files for them.
+    /// Draws the next offsets and prefetches their words in the map of large files.
     fn draw_offsets(&mut self, blocks: u64) {
         let numbers = self.offsets.draw();
         if let Some(map) = &self.map {
@@ -265,7 +265,7 @@ impl Uniform {
         map.next_free_below(blocks, part_below(self.offsets.next(), blocks))
     }
 
-    /// Starts another pass; `again` repeats the order, otherwise the draws continue.
+    /// Starts another pass; with `again`, the order is repeated; otherwise, the draws continue.
     pub(super) fn restart(&mut self, again: bool) {
         if let Some(map) = &mut self.map {
             map.clear();

@@ -9,41 +9,41 @@ use std::ops::Range;
 pub struct Record {
     /// Seed of the content.
     pub seed: u64,
-    /// Number of earlier writes.
+    /// Number of writes before this one.
     pub number: u64,
-    /// The time at which it was issued, ns.
+    /// The time at which the write was issued, ns.
     pub time_ns: u64,
-    /// First byte of the part in its file.
+    /// Offset of the part in its file.
     pub offset: u64,
-    /// Bytes of the part.
+    /// Length of the part in bytes.
     pub length: u32,
-    /// Offset of the part in the write.
+    /// Offset of the part within the write.
     pub into_write: u32,
-    /// Bytes of the write.
+    /// Length of the whole write in bytes.
     pub write_length: u32,
     /// Index of the file.
     pub file: u32,
     /// Its state.
     pub state: State,
-    /// The range is to be trimmed before it is checked.
+    /// True if the range is to be trimmed before it is checked.
     pub to_trim: bool,
 }
 
-/// State of a write.
+/// State of a recorded write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The write is on the device.
+    /// The written data is on the device.
     Written,
-    /// Trimmed since then: its range reads as zeros.
+    /// The range was trimmed after the write and reads as zeros.
     Trimmed,
-    /// The job itself trimmed its range, whose content is unknown.
+    /// The job itself trimmed the range, so its content is unknown.
     Gone,
-    /// Remainder of an interval without a separate header.
+    /// The remainder of an interval that has no header left.
     Fragment,
 }
 
 impl Record {
-    /// The content of a range is unknown up to the write with this number.
+    /// A record that marks the content of a range as unknown, up to the write with this number.
     pub fn gone(file: u32, offset: u64, length: u32, number: u64) -> Record {
         Record {
             seed: 0,
@@ -59,7 +59,7 @@ impl Record {
         }
     }
 
-    /// True for a write that is completely on the device.
+    /// True if the whole write is on the device.
     pub fn is_whole(&self) -> bool {
         self.state == State::Written && self.into_write == 0 && self.length == self.write_length
     }
@@ -87,23 +87,23 @@ impl Record {
 /// The records of one worker.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Records still to be returned, the next one last.
+    /// Records that have yet to be returned; the next one is last.
     records: Vec<Record>,
-    /// Added since [`records`](History::records) was last sorted.
+    /// Records added since [`records`](History::records) was last sorted.
     added: Vec<Record>,
     /// Number of records to be trimmed.
     to_trim: usize,
     may_overlap: bool,
-    /// Bytes between two headers: records are not split more finely; 0 for whole writes.
+    /// Bytes between two headers: records are not split into smaller parts; 0 for whole writes.
     interval: u32,
-    /// Return the remainders of split intervals as well.
+    /// True if the remainders of split intervals are returned as well.
     keeps_fragments: bool,
     /// Number of records after the last compaction.
     condensed: usize,
 }
 
 impl History {
-    /// An empty history with room for this many records.
+    /// An empty history with space for this many records.
     pub fn new(may_overlap: bool, interval: u32, room: usize) -> History {
         History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
     }
@@ -114,13 +114,13 @@ impl History {
         self
     }
 
-    /// Keeps only the latest writes of each range.
+    /// Keeps only the latest write of each range.
     pub fn condense(&mut self) {
         self.put_in_order();
     }
 
-    /// Compacts once the number of records has doubled since the last compaction, but not below `fewest`:
-    /// memory then grows with the number of ranges, not of writes.
+    /// Compacts once the number of records has doubled since the last compaction, unless it is below `fewest`.
+    /// Memory then grows with the number of ranges instead of the number of writes.
     pub fn condense_when_doubled(&mut self, fewest: usize) {
         if self.may_overlap && self.len() > 2 * self.condensed.max(fewest) {
             self.condense();
@@ -128,14 +128,14 @@ impl History {
         }
     }
 
-    /// Keeps the records for which `is_wanted` returns true.
+    /// Keeps only the records for which `is_wanted` returns true.
     pub fn retain(&mut self, is_wanted: impl Fn(&Record) -> bool) {
         self.put_in_order();
         self.records.retain(is_wanted);
         self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
-    /// Keeps wanted records, in the order in which they would be returned.
+    /// Keeps only the wanted records, in the order in which they would be returned.
     pub fn retain_in_order(&mut self, is_wanted: impl Fn(&Record) -> bool) {
         if self.may_overlap {
             self.put_in_order();
@@ -182,8 +182,8 @@ impl History {
     /// number or a later one.
     pub fn forget(&mut self, file: u32, offset: u64, length: u32, number: u64) {
         if self.may_overlap {
-            // The remainder outside of the range still hides earlier writes below it. If there are none, as in
-            // a job that ends only by time, nothing has to be hidden.
+            // The remainder of the write outside the range still hides earlier writes. Without earlier records,
+            // as in a job that ends only by time, there are none to hide.
             if !self.is_empty() {
                 self.added.push(Record::gone(file, offset, length, number));
             }
@@ -195,8 +195,8 @@ impl History {
         self.to_trim = self.all().filter(|record| record.to_trim).count();
     }
 
-    /// The next record to check. Records that overlap writes `in_flight`, and those to be trimmed first, are
-    /// left for later.
+    /// The next record to check. Records that overlap writes `in_flight`, and records to be trimmed first, are
+    /// skipped for now.
     pub fn next(&mut self, in_flight: impl Iterator<Item = (u32, u64, u32)>) -> Option<Record> {
         if self.may_overlap {
             if !self.added.is_empty() {
@@ -249,7 +249,7 @@ impl History {
         self.records.sort_by_key(|record| std::cmp::Reverse(record.number));
     }
 
-    /// Merges added records: the latest of each range is kept, in the order of offsets.
+    /// Merges added records: only the latest write of each range is kept, in the order of offsets.
     fn put_in_order(&mut self) {
         self.records.append(&mut self.added);
         // A trim by the job itself precedes the write of the same number.
@@ -267,7 +267,7 @@ impl History {
         self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
-    /// All remaining records, for finding an earlier write of a range.
+    /// All remaining records, for finding earlier writes of a range.
     pub fn all(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().chain(&self.added)
     }
@@ -295,7 +295,7 @@ impl Covered {
     }
 
     /// Adds the visible parts of a record to `kept`: runs of intervals that were not overwritten and, with
-    /// `fragments`, the remainders of others.
+    /// `fragments`, the remainders of partly overwritten ones.
     fn parts_left(&self, record: &Record, interval: u32, fragments: bool, kept: &mut Vec<Record>) {
         if !self.meets(record.file, record.offset, record.end()) {
             kept.push(*record);
@@ -328,7 +328,7 @@ impl Covered {
         kept.extend(run);
     }
 
-    /// Adds the parts of a range that were not overwritten.
+    /// Adds the parts of a range that were not overwritten, as fragments.
     fn fragments_left(&self, record: &Record, range: Range<u64>, kept: &mut Vec<Record>) {
         let mut at = range.start;
         let before = self.0.range((record.file, 0)..(record.file, at)).next_back();
@@ -448,8 +448,8 @@ mod tests {
     }
 
     proptest! {
-        /// With fragments, every byte is returned with the number of its latest write, however often records
-        /// are compacted.
+        /// With fragments, every byte is returned with the number of its latest write, regardless of how often
+        /// records are compacted.
         #[test]
         fn fragments_fill_the_gaps(
             writes in prop::collection::vec((0u64..24, 1u32..8), 1..60),

@@ -1,4 +1,4 @@
-//! Verification: the record of what a worker wrote. The block format and the verdicts are in the crate
+//! Verification: the history of a worker's writes. The block format and the verdicts are in the crate
 //! `fathom-verify`; the worker's part is `worker/sources/verifier/`.
 
 pub mod history;

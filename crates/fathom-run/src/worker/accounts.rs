@@ -19,9 +19,10 @@ impl Worker<'_> {
         }
     }
 
-    /// Histograms and counters must agree.
+    /// Checks that histograms and counters agree.
     fn check_accounts(&self) {
-        // These features restart the counters while I/Os are in flight, whose completions then count.
+        // These features reset the counters while I/Os are in flight, so completions may exceed the counted
+        // issues by up to the queue depth.
         let starts_anew = self.plan.time.ramp.is_some() || self.plan.latency.search.is_some();
         let issued_before = if starts_anew { u64::from(self.plan.depth) } else { 0 };
         let recording = &self.recording;

@@ -29,16 +29,16 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// Allocates the buffers of a worker. A failure is stored and reported.
+    /// Allocates the buffers of a worker. A failure is reported and stored as the job's error.
     pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Result<Arena, GivenUp> {
         let plan = context.worker_plan();
         let longest = plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1) as usize;
         let alignment = (plan.memory.alignment as usize).max(page_size());
         let stride = longest.div_ceil(alignment) * alignment;
-        // Diskless engines never touch their buffers: all slots share one page.
+        // Diskless engines never touch their buffers, so all slots share one page.
         let count = if uses_buffers { plan.depth as usize } else { 1 };
         let stride = if uses_buffers { stride } else { 0 };
-        // Memory is page-aligned; a coarser alignment is reached within the slack.
+        // Memory is page-aligned. The extra bytes allow for a coarser alignment.
         let slack = if alignment > page_size() { alignment } else { 0 };
         let length = stride.max(page_size()).checked_mul(count).and_then(|all| all.checked_add(slack));
         let taken = match length {
@@ -56,10 +56,10 @@ impl Arena {
         }
     }
 
-    /// The buffers. Engines that move no data all get one page, which they must not touch.
+    /// The buffers. Those of engines that move no data are one shared page, which must not be touched.
     pub(super) fn buffers(&self) -> Buffers {
-        // SAFETY: the memory exceeds the buffers by the alignment, `first` is less than that, and the arena
-        // outlives every engine that is set up with it.
+        // SAFETY: the memory is larger than the buffers by the alignment, `first` is less than the alignment,
+        // and the arena outlives every engine that is set up with it.
         unsafe {
             let first = self.memory.address().add(self.first);
             Buffers::new(first, self.stride, self.buffer_length, self.count)
@@ -70,7 +70,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         if let Some(path) = &self.made_file {
-            // All clones that share the file try to remove it; a failure cannot be reported.
+            // All clones that share the file try to remove it, and a failure can no longer be reported.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -202,7 +202,7 @@ fn map_file(
 }
 
 /// `lockmem`: locks memory for the lifetime of the result, so that the rest of the machine cannot use it. A
-/// failure is stored and reported.
+/// failure is reported and stored as the job's error.
 pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Result<Option<Mapping>, GivenUp> {
     const KEPT_FREE: u64 = 128 << 20;
     let wanted = context.worker_plan().memory.locked_bytes;

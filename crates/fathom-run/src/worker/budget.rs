@@ -8,15 +8,16 @@ use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::value::SizeSpec;
 use fathom_stats::Direction;
 
-/// Bytes of an endless job.
+/// Number of bytes that stands for an endless job.
 const MOST_BYTES: u64 = i64::MAX as u64;
 
-/// Remaining work of the job. A pass over the files ends with its sequence of targets, or after its bytes if
-/// the plan says so (`passes_end_by_size`). If neither has an end, as without a map of blocks, there is a
-/// single pass.
+/// Remaining work of the job. A pass over the files ends when its sequence of targets ends or, if the plan says
+/// so (`passes_end_by_size`), after a number of bytes. Without either end, as in a random job without a map of
+/// blocks, the job is a single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes still to issue in addition to the granted ones: of all loops together, or of the pass if bytes end it.
+    /// Bytes still to issue in addition to the granted ones: those of the pass if it ends by bytes, otherwise
+    /// those of all loops together.
     own_left: i64,
     /// Bytes that may be issued before the rules are consulted again; the last I/O may exceed this.
     granted: i64,
@@ -26,11 +27,11 @@ pub(super) struct Budget {
     later: u64,
     /// Bytes after which a pass ends.
     pass_limit: u64,
-    /// Bytes of the pass at its beginning.
+    /// Bytes to issue in the pass when it began.
     pass_began_with: i64,
-    /// Bytes still to move towards `io_size`; reading back counts as well, loops do not.
+    /// Bytes still to move towards `io_size`. Reading back counts as well; loops do not.
     counted_left: u64,
-    /// I/Os still to issue (`number_ios`), if limited.
+    /// Number of I/Os still to issue (`number_ios`), if limited.
     ios_left: Option<u64>,
     passes_left: u64,
     time_based: bool,
@@ -41,11 +42,11 @@ pub(super) struct Budget {
 /// The continuation after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPass {
-    /// The next of the `loops`, with the same order of offsets.
+    /// The next of the `loops`, with the offsets in the same order.
     NextLoop,
-    /// Another pass with the same order of offsets.
+    /// Another pass with the offsets in the same order.
     Repeat,
-    /// Another pass until time is over, with a new order if it is random.
+    /// Another pass, repeated until time is up; random offsets get a new order.
     Continue,
     /// Nothing.
     End,
@@ -54,7 +55,7 @@ pub(super) enum AfterPass {
 impl Budget {
     /// The budget of a job whose pass over its files moves `available` bytes.
     pub(super) fn new(plan: &WorkerPlan, amounts: &Amounts, available: u64) -> Budget {
-        // A pass of `sprandom` writes more than the size of the files, and is the only one.
+        // A pass of `sprandom` writes more bytes than the files have, and the job makes only this pass.
         let single_pass = plan.budget.is_single_pass;
         let pass_bytes = match &amounts.size {
             Some(SizeSpec::Bytes(bytes)) if !single_pass => (*bytes).min(available),
@@ -62,7 +63,7 @@ impl Budget {
         };
         let job_bytes = match &amounts.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
-            // Size of the files, not of the part selected by `size`.
+            // The percentage refers to the size of the files, not to the part selected by `size`.
             Some(SizeSpec::Percent(percent)) if *percent > 0 => pass_bytes.min(share_of(available, *percent)),
             _ => pass_bytes,
         };
@@ -82,7 +83,7 @@ impl Budget {
         let all_bytes = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
         let is_read_back_in_order = plan.verify.is_some() && !plan.target_plan.random;
         let pass_limit = match plan.budget.passes_end_by_size {
-            // Sequential writes are read back before they are repeated.
+            // Sequential writes are read back before they are repeated, so a pass covers the files only once.
             true if is_read_back_in_order => pass_bytes,
             true => loop_bytes.max(pass_bytes),
             false => u64::MAX,
@@ -94,9 +95,9 @@ impl Budget {
             later: all_bytes.min(MOST_BYTES),
             pass_limit,
             pass_began_with: 0,
-            // Trims count like writes, so a job with both finishes its passes sooner.
+            // Trims count like writes, so a job with both finishes in fewer passes.
             counted_left: job_bytes,
-            // A time-based job only ends by time.
+            // A time-based job ends only by time.
             ios_left: plan
                 .budget
                 .ios
@@ -104,7 +105,7 @@ impl Budget {
                 .map(|count| count.saturating_mul(passes).saturating_mul(times)),
             passes_left: passes - 1,
             time_based,
-            // A percentage is at most one pass over files without holes.
+            // An `io_size` in percent is at most one pass over files without holes.
             repeats_for_size: !single_pass
                 && match &amounts.io_size {
                     Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => true,
@@ -116,7 +117,7 @@ impl Budget {
         budget
     }
 
-    /// Bytes of the whole job; 0 if it only ends by time.
+    /// Total bytes of the job; 0 if it ends only by time.
     pub(super) fn goal_bytes(&self) -> u64 {
         if self.time_based { 0 } else { self.left() }
     }
@@ -125,8 +126,8 @@ impl Budget {
         self.later.saturating_add_signed(self.left_of_pass())
     }
 
-    /// Takes the bytes of the next pass from the total. Bytes by which the last I/O exceeded the pass are
-    /// subtracted from the job.
+    /// Takes the bytes of the next pass from the total. Bytes by which the last I/O exceeded the previous pass
+    /// count towards the job's total.
     fn begin_pass(&mut self) {
         let left = self.left();
         (self.granted, self.grant) = (0, 0);
@@ -135,7 +136,8 @@ impl Budget {
         self.pass_began_with = self.own_left;
     }
 
-    /// Estimated I/Os left at this mean length, as far as loops are known; `None` if the job ends only by time.
+    /// Estimated number of I/Os left at this mean length, as far as loops are known; `None` if the job ends
+    /// only by time.
     pub(super) fn ios_to_go(&self, mean_length: f64) -> Option<u64> {
         if self.time_based {
             return None;
@@ -172,7 +174,7 @@ impl Budget {
         self.granted > 0
     }
 
-    /// Bytes still to issue in this pass; negative if its last I/O exceeded it.
+    /// Bytes still to issue in this pass; negative if the last I/O exceeded the pass.
     pub(super) fn left_of_pass(&self) -> i64 {
         self.own_left.wrapping_add(self.granted)
     }
@@ -204,7 +206,7 @@ impl Budget {
         }
     }
 
-    /// Takes I/Os that will certainly be issued from `number_ios`.
+    /// Takes several I/Os, which will certainly be issued, from `number_ios`.
     pub(super) fn count_ios(&mut self, count: u64) {
         if let Some(left) = &mut self.ios_left {
             *left = left.saturating_sub(count);
@@ -218,7 +220,7 @@ impl Budget {
         }
     }
 
-    /// Reading back counts against `io_size`, too.
+    /// Counts bytes read back, which count against `io_size` as well.
     pub(super) fn count_read_back(&mut self, bytes: u64) {
         if self.repeats_for_size {
             self.counted_left = self.counted_left.saturating_sub(bytes);
@@ -253,7 +255,7 @@ impl Budget {
             self.passes_left -= 1;
             return AfterPass::NextLoop;
         }
-        // All loops together count against `io_size`.
+        // All loops together count against `io_size`, so further passes follow only after the last loop.
         if self.repeats_for_size && self.counted_left >= self.largest {
             return AfterPass::Repeat;
         }
@@ -282,7 +284,8 @@ mod tests {
         }
     }
 
-    /// 4 KiB blocks per pass over files of `blocks` blocks, of which this share is read back after each pass.
+    /// The number of 4 KiB blocks in each pass over files of `blocks` blocks. After each pass,
+    /// `percent_read_back` of its blocks are read back.
     fn passes(mut budget: Budget, blocks: u64, percent_read_back: u64) -> Vec<u64> {
         let mut passes = Vec::new();
         loop {
@@ -306,10 +309,10 @@ mod tests {
         assert_eq!(passes(budget(40960, 1), 4, 0), [4, 4, 2]);
         assert_eq!(passes(budget(24576, 2), 4, 0), [4, 4]);
         assert_eq!(passes(budget(10000, 1), 4, 0), [3]);
-        // A loop that stops before the end of the files continues there.
+        // A loop that stops before the end of the files continues from that point.
         assert_eq!(passes(budget(8192, 2), 4, 0), [4]);
         assert_eq!(passes(budget(8192, 3), 4, 0), [4, 2]);
-        // If the sequence has no end, there is one pass.
+        // A sequence without an end makes a single pass.
         assert_eq!(passes(budget(24576, 2), u64::MAX, 0), [12]);
     }
 

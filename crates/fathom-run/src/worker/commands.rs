@@ -8,7 +8,7 @@ use fathom_errors::plain;
 use fathom_sys::{Errno, shell};
 use std::fs::File;
 
-/// Runs the command before the I/O; fails if the clone must not run.
+/// Runs the command before the I/O. Fails if the clone must not run afterwards.
 pub(super) fn before(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     match &context.worker_plan().command_before {
         Some(command) => run(context, command, "prerun"),
@@ -16,7 +16,7 @@ pub(super) fn before(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     }
 }
 
-/// Runs the command after the I/O. Its exit status does not matter to the job.
+/// Runs the command after the I/O. Its exit status does not affect the job.
 pub(super) fn after(context: &WorkerContext<'_>) {
     if let Some(command) = &context.worker_plan().command_after {
         context.set_stage(Stage::PostRun);
@@ -39,7 +39,8 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Result<(), Giv
             return Err(context.fail(Errno::from(error), cause));
         }
     };
-    // The post-run command is part of the run even if the run was stopped.
+    // Stopping a run ends only the pre-run command: the post-run command is part of the run even if the run was
+    // stopped.
     let stopped = || when == "prerun" && context.block().should_stop();
     match shell::run(command, &output, stopped) {
         Ok(status) if status.success() => Ok(()),

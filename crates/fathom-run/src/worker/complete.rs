@@ -1,4 +1,4 @@
-//! Handles results: count, continue, tolerate, or end the job.
+//! Handles the results of I/Os: counts them, continues, tolerates errors, or ends the job.
 
 use super::tally::Tally;
 use super::{Loop, Worker};
@@ -15,19 +15,20 @@ use fathom_sys::Errno;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// No device has larger logical blocks without reporting that to its file system.
+/// Maximum size of a logical block: devices with larger blocks report the size to their file system.
 const LARGEST_SECTOR: u64 = 4096;
 
-/// What the loop does with a completed unit.
+/// What the loop does after a unit has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// The slot is free.
+    /// The slot is free again.
     Free,
-    /// Only part of the data was moved; the rest must be queued again.
+    /// Only part of the data was moved, so the rest must be queued.
     GoOn,
 }
 
-/// Latencies of an I/O: submission, completion, and total; ns. Huge if the clock went backwards.
+/// Latencies of an I/O: submission, completion, and total; ns. If the clock went backwards, the values are
+/// huge.
 #[derive(Clone, Copy)]
 struct Spans {
     slat: u64,
@@ -36,7 +37,7 @@ struct Spans {
 }
 
 impl Spans {
-    /// Not computed yet.
+    /// Latencies that have not been computed yet.
     const UNKNOWN: Spans = Spans { slat: u64::MAX, clat: u64::MAX, lat: u64::MAX };
 }
 
@@ -47,7 +48,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.complete_unit(slot, self.slots.end(slot), result, now, None)
     }
 
-    /// The same for the unit of a completed slot. Ordinary completions go to the tally of the reap.
+    /// Like [`complete`](Worker::complete), for the unit of a completed slot. Ordinary completions go to the
+    /// tally of the reap.
     #[inline(always)]
     pub(super) fn complete_unit(
         &mut self,
@@ -76,7 +78,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         let samples = &self.samples.directions[direction];
         bump(&samples.bytes, u64::from(unit.length()));
         bump(&samples.completed, 1);
-        // A clock that went backwards makes this number huge; the slow path handles that case.
+        // If the clock went backwards, this number is huge; the slow path handles that case.
         let clat = self.clock.span_ns(now.wrapping_sub(unit.issue()));
         if self.recording.submission {
             let slat = self.clock.span_ns(unit.issue().wrapping_sub(unit.start()));
@@ -101,7 +103,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.samples.record_distribution_of_bin(clat, bin);
     }
 
-    /// Records what the fast path leaves out.
+    /// Records the figures that the fast path omits.
     #[inline(always)]
     fn record_other(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
         if spans.lat < self.short_latency_ns[direction] {
@@ -111,7 +113,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Short latencies of jobs with an unusual set of figures.
+    /// Records a short latency in a job with an unusual selection of latencies.
     #[inline(always)]
     fn record_chosen(&self, samples: &DirectionSamples, slat: u64, clat: u64, lat: u64) {
         let recording = &self.recording;
@@ -131,7 +133,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Long latencies, and jobs with followers of completions. The times are from a monotonic clock.
+    /// Records a long latency, or any latency in a job whose features follow completions. The times are from a
+    /// monotonic clock.
     #[inline(never)]
     fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
         let Spans { slat, clat, lat } = match spans.lat < SHORT_NS {
@@ -200,7 +203,7 @@ impl Worker<'_> {
         Spans { slat, clat, lat }
     }
 
-    /// Records an arrival of an open loop: how late it was, and its response time.
+    /// Records an arrival of an open loop: how late it was issued, and its response time.
     #[inline(never)]
     fn settle_arrival(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
         let Some(response) = self.settle_timed(slot, Some(direction), now) else { return };
@@ -209,7 +212,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Syncs, short transfers and errors.
+    /// Handles syncs, short transfers and errors.
     #[cold]
     #[inline(never)]
     fn complete_unusual(&mut self, slot: u32, result: i64, now: u64) -> After {
@@ -240,7 +243,7 @@ impl Worker<'_> {
         };
         let wanted = unit.length() - unit.done();
         let moved = match (direction, result) {
-            // fallocate reports a freed range as 0.
+            // fallocate returns 0 for a freed range, so the whole length counts as trimmed.
             (Direction::Trim, 0) => wanted,
             _ => {
                 holds!(result <= i64::from(wanted), Moved, "{direction:?} of {wanted} bytes moves {result}");
@@ -270,8 +273,8 @@ impl Worker<'_> {
         After::GoOn
     }
 
-    /// An I/O that waits for a peer. True if it continues to wait; otherwise the job is over and the I/O is
-    /// abandoned.
+    /// Handles an I/O that waits for a peer. Returns true if it continues to wait; otherwise the job is over
+    /// and the I/O is abandoned.
     #[cold]
     #[inline(never)]
     pub(super) fn waits_on(&mut self, slot: u32, now: u64) -> bool {
@@ -290,7 +293,7 @@ impl Worker<'_> {
         self.is_over()
     }
 
-    /// The job is over while an I/O waits for a peer: the I/O is reported but not counted.
+    /// Abandons an I/O that still waits for a peer when the job is over: the I/O is reported but not counted.
     pub(super) fn give_up_waiting(&mut self, slot: u32, now: u64) {
         let unit = self.slots.unit(slot);
         unit.set_in_flight(false);
@@ -322,15 +325,15 @@ impl Worker<'_> {
         if let Some(direction) = unit.direction() {
             let samples = &self.samples.directions[direction];
             bump(&samples.bytes, u64::from(unit.done()));
-            // Subtracts one: the I/O counts as never issued.
+            // Adding `u64::MAX` subtracts 1, so the I/O counts as never issued.
             bump(&samples.issued, u64::MAX);
         }
         self.tell_of_end(unit);
     }
 
-    /// Whether a read at the end of the file counts as an I/O. With queuing engines it counts, with synchronous
-    /// ones it ends the job, as in fio. A device cannot end before its size: if it does, it is gone. A read
-    /// whose data is to be verified has failed in any case.
+    /// Whether a read at the end of the file counts as an I/O. As in fio, it counts with engines that queue,
+    /// and ends the job with synchronous engines. A device that ends before its size has gone away, so the read
+    /// has failed. A read whose data is to be verified has always failed.
     fn takes_empty_reads(&self, slot: u32) -> bool {
         let is_checked = self.features.verifier.as_ref().is_some_and(|verifier| verifier.checks(slot));
         let engine = self.context.engine.definition;
@@ -342,7 +345,7 @@ impl Worker<'_> {
             && !self.engine.waits_for_peers()
     }
 
-    /// A read at the end of its file took time, but moved only the bytes moved before.
+    /// Counts a read at the end of its file: it took time, but moved only the bytes of its earlier attempts.
     fn count_empty_read(&mut self, slot: u32, now: u64) {
         let unit = self.slots.unit(slot);
         let samples = &self.samples.directions[Direction::Read];
@@ -359,7 +362,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A transfer that ends without moving anything (end of file) would be retried forever.
+    /// Ends the job after a transfer that moved no bytes (end of file), because retrying it would never end.
     fn nothing_moved(&mut self, slot: u32) {
         self.note_failed_blocks(slot);
         let errno = Errno(libc::EIO);
@@ -375,7 +378,7 @@ impl Worker<'_> {
     fn failed(&mut self, slot: u32, errno: Errno) {
         let operation = self.slots.unit(slot).operation();
         if errno.is_out_of_space() && self.plan.files.layout.fills_device && operation == Operation::Write {
-            // The device is full, as the job intended.
+            // `fill_device` is set, so a full device is the intended end of the job.
             self.stopping = true;
             return;
         }
@@ -425,7 +428,8 @@ impl Worker<'_> {
         self.context.messages.send(&Message::Error(line));
     }
 
-    /// Writes of a job without zone rules sooner or later fail on a zoned device.
+    /// Explains a failed write on a zoned device: without zone rules, writes on such a device fail sooner or
+    /// later.
     fn tell_of_zones(&self, slot: u32) {
         let name = &self.files.list[self.slots.unit(slot).file() as usize].name;
         if fit::is_zoned(Path::new(name)) {
@@ -436,7 +440,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reports a failed metadata operation: fio's line names the call, and further messages precede it.
+    /// Reports a failed metadata operation: further messages, then fio's line, which names the call.
     fn name_failed(&mut self, slot: u32, metadata: Metadata, errno: Errno) {
         let why = self.engine.protocol_status(slot);
         let file = &self.files.list[self.slots.unit(slot).file() as usize];
@@ -481,7 +485,7 @@ impl Worker<'_> {
         tolerance.errors.contains(&errno.0) || tolerance.goes_on && is_of_device
     }
 
-    /// After a failed write, the content is unknown.
+    /// Marks the content of a failed write as unknown.
     fn forget_verified(&mut self, slot: u32) {
         if let Some(verifier) = &mut self.features.verifier {
             verifier.failed(slot);
@@ -495,7 +499,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A tolerated error. An I/O that moved nothing has no latency.
+    /// Counts a tolerated error. An I/O that moved no bytes has no latency.
     fn count_tolerated(&mut self, slot: u32, errno: Errno) {
         self.count_error(errno);
         if self.plan.errors.tells {
@@ -507,7 +511,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A failed I/O counts as completed.
+    /// Counts a failed I/O as completed.
     fn count_ended(&mut self, slot: u32) {
         if let Some(search) = &mut self.features.latency_search {
             search.failed();
@@ -517,7 +521,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O exceeded the job's latency limit.
+    /// Ends the job because an I/O exceeded its latency limit.
     #[cold]
     pub(super) fn latency_exceeded(
         &mut self,
@@ -540,7 +544,7 @@ impl Worker<'_> {
         self.context.fail(errno, Cause::MAX_LATENCY);
     }
 
-    /// A system call of the engine failed, not a single I/O.
+    /// Ends the job because a system call of the engine failed that belongs to no single I/O.
     #[cold]
     pub(super) fn engine_failed(&mut self, call: &str, errno: Errno) {
         self.stopping = true;

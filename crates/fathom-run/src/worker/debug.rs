@@ -1,4 +1,4 @@
-//! `--debug`: a line for each event of a class. Runs without it pay nothing.
+//! `--debug`: a line for each event of a class. Without `--debug`, this code costs nothing.
 
 use super::{Worker, WorkerContext};
 use crate::message::Message;
@@ -29,14 +29,14 @@ impl WorkerContext<'_> {
 }
 
 impl Worker<'_> {
-    /// `--debug=io`: an I/O was aimed, is queued, and was submitted.
+    /// Prints, with `--debug=io`, that an I/O was prepared, queued, and submitted.
     pub(super) fn tell_of_begin(&self, unit: &Unit) {
         if self.logs_ios {
             ["fill", "prep", "queue"].iter().for_each(|step| self.report_io(step, unit));
         }
     }
 
-    /// `--debug=io`: an I/O has completed.
+    /// Prints, with `--debug=io`, that an I/O has completed.
     pub(super) fn tell_of_end(&self, unit: &Unit) {
         if self.logs_ios {
             self.report_io("complete", unit);
@@ -48,7 +48,7 @@ impl Worker<'_> {
         let (offset, length, direction) = (unit.offset(), unit.length(), unit.operation() as u8);
         let file = &self.files.list[unit.file() as usize].name;
         self.context.debug(DebugClass::Io, || {
-            // The address identifies the unit, as in fio's lines.
+            // The unit's address identifies it, as in fio's lines.
             format!("{step}: io_u {unit:p}: off={offset:#x},len={length:#x},ddir={direction},file={file}")
         });
     }

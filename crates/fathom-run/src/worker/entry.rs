@@ -10,11 +10,11 @@ use fathom_spec::engines::EngineDef;
 pub struct EngineEntry {
     /// Its declaration.
     pub definition: &'static EngineDef,
-    /// Runs a worker with this engine: the only indirect call of a job.
+    /// Runs a worker with this engine. This is the only indirect call of a job.
     pub run: fn(&WorkerContext<'_>),
-    /// The storage of a job with this engine.
+    /// Creates the storage of a job with this engine.
     pub storage: StorageOf,
-    /// Sets up just the engine, for engines that wrap others.
+    /// Sets up the engine alone, for engines that wrap others.
     pub open: Open,
 }
 
@@ -24,7 +24,7 @@ impl EngineEntry {
         EngineEntry { run: super::run::<E>, ..Self::indirect::<E>() }
     }
 
-    /// The entry of any other engine: all of them share one run loop, which calls them through a pointer.
+    /// The entry of any other engine: all such engines share one run loop, which calls them through a pointer.
     pub const fn indirect<E: EngineType + 'static>() -> Self {
         EngineEntry {
             definition: E::DEFINITION,

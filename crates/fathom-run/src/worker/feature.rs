@@ -1,31 +1,32 @@
-//! A feature of a job, and what it needs from the run loop. The fast path of the loop is for jobs without features. A feature
-//! declares which parts of that path an I/O of the job cannot take, and the flags of the loop follow from the sum: no list of
-//! features is maintained by hand.
+//! A feature of a job, and its demands on the run loop. The fast path of the loop is for jobs without features.
+//! A feature declares which parts of that path an I/O of the job cannot take, and the flags of the loop follow
+//! from all declarations together, so no list of features is maintained by hand.
 
 use std::ops::BitOr;
 
-/// How often a feature decides about the next I/O, in order of cost; the highest need of any feature applies.
+/// How often a feature decides about the next I/O, in order of cost; the most expensive choice of any feature
+/// applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Choice {
     /// Never.
     #[default]
     Never,
-    /// It knows how many I/Os may be issued before its next decision, whichever they are.
+    /// The feature knows how many I/Os may be issued before its next decision, regardless of which ones.
     AtTimes,
     /// Before each I/O.
     EachIo,
 }
 
-/// What a feature needs from the loop.
+/// What a feature demands of the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// It decides which I/O comes next, and when.
+    /// How often the feature decides which I/O comes next, and when.
     pub(super) choice: Choice,
-    /// It prepares an I/O before the engine gets it.
+    /// True if the feature prepares an I/O before the engine gets it.
     pub(super) preparation: bool,
-    /// It is notified of each submitted I/O.
+    /// True if the feature is notified of each submitted I/O.
     pub(super) handing_over: bool,
-    /// It is notified of each completion that took this long or longer, in ns: 0 for all, `None` for none.
+    /// Minimum latency of the completions that the feature is notified of, in ns: 0 for all, `None` for none.
     pub(super) ends_from_ns: Option<u64>,
 }
 
@@ -49,7 +50,7 @@ pub(super) trait Feature {
 }
 
 impl<F: Feature> Feature for Option<Box<F>> {
-    /// An absent feature needs nothing.
+    /// The demands of a feature; an absent one makes none.
     fn needs(&self) -> Needs {
         self.as_ref().map_or(Needs::default(), |feature| feature.needs())
     }

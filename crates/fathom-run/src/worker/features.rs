@@ -24,7 +24,7 @@ pub(super) struct Features<'a> {
     pub(super) ranges: Option<Box<Ranges>>,
     /// Recording of issued I/Os, for a replay.
     pub(super) issue_log: Option<Box<IssueLog<'a>>>,
-    /// I/Os with due times, from a log or a schedule.
+    /// I/Os with scheduled times, from a log or a schedule.
     pub(super) timed: Option<Box<Timed<'a>>>,
     /// Verification.
     pub(super) verifier: Option<Box<Verifier<'a>>>,
@@ -42,9 +42,9 @@ pub(super) struct Features<'a> {
 }
 
 impl Features<'_> {
-    /// The sum of all features' needs.
+    /// The combined demands of all features.
     pub(super) fn needs(&self) -> Needs {
-        // Listed one by one, so that none can be forgotten.
+        // The fields are listed one by one, so that the compiler reports a forgotten one.
         let Features {
             pace,
             syncs,

@@ -16,18 +16,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Lays out a worker's files before it starts; runs in the layout process of all workers. A failure is reported
-/// and stored.
+/// and stored as the job's error.
 pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     let (plan, block) = (context.worker_plan(), context.block());
     let mut storage = storage_of(context);
     block.set_stage(Stage::SettingUp);
     let done = files::resolve(&*storage, plan).and_then(|entries| {
-        // Files outside of the worker's share belong to others.
+        // With `split`, a file without bytes for this worker is used by other workers.
         let has_all = plan.files.part.share.is_none();
         for entry in entries.iter().filter(|entry| entry.size == 0 && has_all) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
         }
-        // Files that an earlier job of this run has yet to write are examined when the worker opens them.
+        // Files that this job verifies may still have to be written by an earlier job of this run, so they are
+        // examined when the worker opens them.
         match plan.keeps_data() && !plan.files.layout.is_all {
             true => Ok(()),
             false => prepare(context, &mut *storage, &entries),
@@ -42,7 +43,8 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     block.set_stage(Stage::NotStarted);
 }
 
-/// Opens the files of a worker, and lays them out if that is the worker's task. A failure is reported and stored.
+/// Opens the files of a worker, and lays them out if the layout process does not. A failure is reported and
+/// stored as the job's error.
 pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let plan = context.worker_plan();
     let mut storage = storage_of(context);
@@ -115,7 +117,7 @@ fn storage_of(context: &WorkerContext<'_>) -> Box<dyn Storage> {
     (context.engine.storage)(context.plan.job_of(context.worker_plan()))
 }
 
-/// Creates and fills missing files, with a report; stops when the worker is told to.
+/// Creates and fills missing files and reports that; stops when the worker is told to stop.
 fn prepare(
     context: &WorkerContext<'_>,
     storage: &mut dyn Storage,
@@ -138,7 +140,7 @@ fn prepare(
 /// Maximum number of files and directories listed per job.
 const MOST_NAMED: usize = 3;
 
-/// Effects of the layout that may be due to a mistyped name or size: files that a job only reads are
+/// Describes effects of the layout that may be due to a mistyped name or size: files that a job only reads are
 /// extended, and missing directories are created.
 fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
     let lays_out = plan.files.layout.creates && plan.replay.is_none() && !plan.keeps_data();
@@ -159,7 +161,7 @@ fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
             entry.wanted_size()
         )
     });
-    // A tree is expected to be created, with all its directories.
+    // Creating a tree with all its directories is expected, so it is not reported.
     let has_tree = matches!(&plan.files.names.names, Names::Numbered { tree: Some(_), .. });
     let is_made = |entry: &&FileEntry| !has_tree && entry.kind.can_be_made() && entry.present_size.is_none();
     let mut missing: Vec<&Path> =
@@ -185,7 +187,7 @@ fn missing_directory(path: &Path) -> Option<&Path> {
     above.take_while(|above| !above.exists()).last()
 }
 
-/// Stores and reports why files cannot be used.
+/// Reports why files cannot be used, and stores it as the job's error.
 pub(super) fn report(context: &WorkerContext<'_>, error: &FileError) -> GivenUp {
     if let Some(message) = &error.message {
         context.messages.send(&Message::Error(message.clone()));

@@ -1,4 +1,4 @@
-//! Storage without space for an I/O: what ran out, what to do, and what becomes of the file.
+//! Reports storage without space for an I/O: what ran out, what to do, and what happens to the file.
 
 use super::Worker;
 use crate::exhausted;
@@ -23,7 +23,7 @@ impl Worker<'_> {
                 Some(advice) => format!("{advice}; {}", self.fate(found.len())),
                 None => return,
             },
-            // A name that was to be created, or one on a server.
+            // The target is a name that the I/O creates, or is on a server.
             Err(_) => match exhausted::space(errno, path).filter(|_| path.parent().is_some_and(Path::is_dir))
             {
                 Some(advice) => advice,

@@ -1,5 +1,5 @@
-//! Holes in the file below a job's loop device: reads of holes do not reach a disk. A worker searches for them
-//! once, after it has opened its targets, and only on local file systems.
+//! Finds holes in the file below a job's loop device, because reads of holes do not reach a disk. A worker
+//! searches once, after it has opened its targets, and only on local file systems.
 
 use crate::crew::backing_file;
 use crate::files::open::OpenFiles;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 /// Local file systems that report holes in their files.
 const KINDS: [&str; 7] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs"];
-/// The search ends after this many extents of a file.
+/// Maximum number of extents of a file that are examined.
 const MOST_PIECES: usize = 10_000;
 
-/// Searches all loop devices among the targets.
+/// Examines all loop devices among the targets.
 pub(super) fn look(files: &OpenFiles, found: &HoleCounters) {
     for (target, entry) in files.list.iter().zip(files.entries()).filter(|(target, _)| target.is_block_device)
     {
@@ -46,7 +46,7 @@ fn holes_of(directory: &Path, start: u64, size: u64) -> Option<u64> {
         }
         let data = match file::next_data(backing.as_raw_fd(), at) {
             Ok(data) => data.min(end),
-            // There is no data beyond this offset.
+            // The file has no data beyond this offset.
             Err(Errno(libc::ENXIO)) => end,
             Err(_) => return None,
         };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
 
-    /// A sysfs directory of a loop device backed by this file.
+    /// A sysfs directory that describes a loop device backed by this file.
     fn described(file: &Path, offset: u64) -> tempfile::TempDir {
         let directory = tempfile::tempdir().expect("a directory");
         fs::create_dir(directory.path().join("loop")).expect("can be made");
@@ -86,7 +86,7 @@ mod tests {
         let of = |start, size| holes_of(directory.path(), start, size);
         let kind = mount_of(&mounts(), &path).map(|mount| mount.report.kind.clone()).unwrap_or_default();
         if !KINDS.contains(&kind.as_str()) {
-            // Overlays do not report holes in their files.
+            // An overlay does not report holes in its files.
             assert_eq!(of(0, 8 * MIB), None, "{kind}");
             return;
         }

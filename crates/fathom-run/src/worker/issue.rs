@@ -14,7 +14,8 @@ use fathom_stats::Direction;
 use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// The next I/O, if only the pass over the files determines it; `None` means to ask [`next`](Worker::next).
+    /// The next I/O if the pass over the files alone determines it; otherwise `None`, and
+    /// [`next`](Worker::next) must be called.
     #[inline(always)]
     pub(super) fn next_in_pass(&mut self) -> Option<Target> {
         if !self.budget.is_granted() {
@@ -28,8 +29,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Prepares a unit and queues it. `start` is the tick at which submission starts.
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
-        // The calls take fields instead of the target: passed by value, the target would go through memory for
-        // every I/O.
+        // The calls take fields instead of the whole target, which would go through memory for every I/O.
         let Target { offset, length, file, direction } = target;
         let handle = match self.places.get(file as usize) {
             Some(place) if place.takes(offset, length) => place.handle,
@@ -40,8 +40,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             true => self.any().prepare_more(slot, offset, length, file, direction),
             false => 0,
         };
-        // SAFETY: the slot is in flight from here on, so the engine owns its buffer, which is as long as the
-        // target.
+        // SAFETY: the slot is in flight from this point on, so the engine owns its buffer, which is as long as
+        // the target.
         unsafe {
             let buffer = self.buffer(slot);
             Io::new(direction.into(), (file, handle), buffer, length, offset, priority)
@@ -51,7 +51,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// The buffer of a slot.
     #[inline(always)]
     pub(super) fn buffer(&self, slot: u32) -> *mut u8 {
-        // SAFETY: there is a buffer for every slot.
+        // SAFETY: a buffer exists for every slot.
         unsafe { self.buffers.of_slot(slot) }
     }
 
@@ -66,7 +66,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Decides about the next I/O. `now` is a recent tick.
+    /// Decides on the next I/O. `now` is a recent tick.
     #[inline(never)]
     pub(super) fn next(&mut self, now: u64) -> Next {
         self.end_grant();
@@ -98,7 +98,7 @@ impl Worker<'_> {
         if let Some(log) = &mut self.features.issue_log {
             log.end_pass(&self.files);
         }
-        // Each loop has new connections.
+        // Each loop uses new connections.
         if after == AfterPass::NextLoop && self.engine.waits_for_peers() && !self.meet() {
             self.stopping = true;
             return false;
@@ -213,7 +213,7 @@ impl Worker<'_> {
                 return Next::End;
             }
             let next = self.next_plain();
-            // Returned if the pass is over.
+            // This is returned if the pass is over.
             if matches!(next, Next::End) {
                 self.budget.put_back_io();
             }
@@ -227,7 +227,7 @@ impl Worker<'_> {
         self.count_for_syncs(next)
     }
 
-    /// A sync precedes the next I/O, so none follows the last one.
+    /// The sync that is due, if any. It precedes the next I/O, so no sync follows the last one.
     #[inline(always)]
     pub(super) fn sync_that_is_due(&mut self) -> Option<Next> {
         if self.budget.is_spent() {
@@ -237,12 +237,12 @@ impl Worker<'_> {
         Some(Next::Sync(operation, file))
     }
 
-    /// The next I/O when the gate decides that it is due.
+    /// The next I/O, as soon as the gate lets it pass.
     pub(super) fn next_through(&mut self, gate: &mut impl Gate, now: u64) -> Next {
         let mut pass_has_begun = false;
         loop {
-            // Directions are drawn as without pacing: none for a pass whose bytes are used up, and again for
-            // the next pass if one had no target left.
+            // Directions are drawn exactly as without pacing: none in a pass whose bytes are used up, and again
+            // in the next pass if the drawn direction had no target left.
             if !self.budget.is_spent() && !self.targets.pass_is_over() {
                 let direction = match gate.draw(now, &mut self.targets) {
                     Err(wait) => return wait,
@@ -271,13 +271,13 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the pass; true if none follows, or not yet because written data is read back first.
+    /// Ends the pass. Returns true if no pass follows, or if written data must be read back first.
     fn is_last_pass(&mut self) -> bool {
         self.features.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass())
             || !self.begin_next_pass()
     }
 
-    /// `unlink_each_loop`: the files are recreated before the next I/O.
+    /// Lets `unlink_each_loop` recreate the files before the next I/O.
     fn loop_is_over(&mut self) {
         if let Some(admission) = &mut self.features.admission {
             admission.begin_loop();
@@ -300,7 +300,7 @@ impl Worker<'_> {
         next
     }
 
-    /// Preparations that only some jobs need; returns the priority of the I/O.
+    /// Makes preparations that only some jobs need; returns the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, offset: u64, length: u32, file: u32, direction: Direction) -> u16 {
         let target = Target { offset, length, file, direction };
@@ -322,7 +322,8 @@ impl Worker<'_> {
         self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
 
-    /// Fills a write to be verified; submission starts afterwards.
+    /// Fills a write that will be verified. Submission starts afterwards, so that filling does not count as
+    /// latency.
     fn begin_verified(&mut self, slot: u32, target: Target) {
         // SAFETY: the buffer of a free slot is owned by this worker and holds the longest I/O of the plan.
         let buffer = unsafe {
@@ -338,7 +339,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Fills a write; submission starts afterwards, so that the device is not charged for the filling.
+    /// Fills a write; submission starts afterwards, so that filling does not count as latency.
     fn refresh_payload(&mut self, slot: u32, target: Target) {
         let now = self.clock.ticks();
         let now_ns = self.clock.span_ns(now);
@@ -389,7 +390,7 @@ impl Worker<'_> {
     }
 }
 
-/// Counts an I/O that a verify-only run skips.
+/// Counts an I/O that a `verify_only` run skips.
 pub(super) fn count_as_made(samples: &WorkerSamples, target: &Target) {
     let direction = &samples.directions[target.direction];
     bump(&direction.issued, 1);

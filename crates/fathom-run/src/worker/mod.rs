@@ -1,5 +1,5 @@
 //! A worker: one clone of a job. It sets itself up, waits for the start gate, runs its loop, and cleans up. The
-//! loop is generic over the engine and selected once per job. From the start gate to the end of the run the
+//! loop is generic over the engine and is selected once per job. From the start gate to the end of the run the
 //! worker does not allocate, lock or print; its counters are in memory that the supervisor can read at any
 //! moment.
 
@@ -75,7 +75,7 @@ pub struct WorkerContext<'a> {
     pub region: &'a Region,
     /// Calibrated clock.
     pub clock: Clock,
-    /// The engine of its job.
+    /// The engine of the worker's job.
     pub engine: EngineEntry,
     /// Sender of lines for the user.
     pub messages: &'a MessageSender,
@@ -96,7 +96,7 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::StageChanged);
     }
 
-    /// Ends the job with an error: stored for the report, and printed immediately in fio's wording.
+    /// Ends the job with an error, which is stored for the report and printed immediately in fio's wording.
     pub(crate) fn fail(&self, errno: Errno, cause: Cause) -> GivenUp {
         self.fail_in_words(errno, &cause.line(errno))
     }
@@ -106,19 +106,19 @@ impl<'a> WorkerContext<'a> {
         let pid = self.block().pid.load(Relaxed);
         self.block().fail_in_words(errno, text);
         let line = format!("fio: pid={pid}, err={}/{text}", errno.0);
-        // Without a process the error belongs to the setup, which fio reports on standard error.
+        // Before the worker has a process, the error belongs to the setup, which fio reports on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
         GivenUp
     }
 
-    /// Like `fail`, if a message has already explained the failure.
+    /// Like `fail`, if an earlier message has already explained the failure.
     pub(crate) fn fail_without_line(&self, errno: Errno) -> GivenUp {
         self.block().fail_in_words(errno, "");
         GivenUp
     }
 
-    /// A panic has ended the worker: its payload becomes the job's error, before any other, and a line asks
-    /// for a bug report.
+    /// Handles a panic that has ended the worker: its payload replaces any other error of the job, and a
+    /// message asks for a bug report.
     pub(crate) fn end_with_defect(&self, payload: &(dyn Any + Send)) {
         let errno = Errno(libc::EFAULT);
         let (what, text) = match payload.downcast_ref::<Broken>() {
@@ -160,7 +160,8 @@ impl<'a> WorkerContext<'a> {
     }
 }
 
-/// A worker that does not reach the start gate, because it failed (which is stored and reported) or was stopped.
+/// The worker does not reach the start gate, because it was stopped or has failed; a failure has been reported
+/// and stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GivenUp;
 
@@ -169,7 +170,7 @@ pub fn run<E: EngineType + 'static>(context: &WorkerContext<'_>) {
     run_with::<E>(context, |worker| conduct(context, worker));
 }
 
-/// The same with the shared loop that calls any engine through a pointer.
+/// Runs a worker with the shared loop, which calls any engine through a pointer.
 pub fn run_indirectly<E: EngineType + 'static>(context: &WorkerContext<'_>) {
     run_with::<E>(context, |worker| conduct::<dyn Engine>(context, worker));
 }
@@ -185,11 +186,11 @@ fn run_with<E: EngineType>(context: &WorkerContext<'_>, conduct: impl FnOnce(Box
     context.set_stage(Stage::Ended);
 }
 
-/// The worker's life from the start gate to the end.
+/// Conducts the worker from the start gate to the end.
 fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_, E>>) {
-    // Descriptors and buffers may be released only when nothing is in flight. Clones that are threads share one
-    // descriptor table and one address space: I/O left in flight by a panic would hit whichever file or memory
-    // gets the same number or address next.
+    // Descriptors and buffers may be released only when no I/O is in flight, so a panic must not drop the
+    // worker. Clones that are threads share one descriptor table and one address space: I/O left in flight by a
+    // panic would hit whichever file or memory gets the same number or address next.
     let mut worker = ManuallyDrop::new(worker);
     context.set_stage(Stage::Ready);
     if wait_for_start(context) && worker.any().targets_are_free() && worker.any().meet() {
@@ -204,7 +205,7 @@ fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_,
 /// Maximum age of the processor time in a report during the run.
 const USAGE_EVERY_NS: u64 = 100_000_000;
 
-/// A check of the targets that is not older than this is still valid at the start.
+/// Maximum age of the last check of the targets that is still valid at the start.
 const CHECKED_LATELY: Duration = Duration::from_millis(250);
 
 /// Waits at the gate and for the job's own delay; false if the run ended before it started.
@@ -224,7 +225,7 @@ fn wait_for_start(context: &WorkerContext<'_>) -> bool {
     false
 }
 
-/// Which latencies are recorded, and which with a histogram.
+/// Which latencies are recorded, and which of them with a histogram.
 #[derive(Clone, Copy, Debug)]
 struct Recording {
     slat: bool,
@@ -234,12 +235,12 @@ struct Recording {
     clat_bins: bool,
     lat_bins: bool,
     batches: bool,
-    /// Submission and completion are separate, so there is a submission latency.
+    /// True if submission and completion are separate, so that a submission latency exists.
     submission: bool,
 }
 
 impl Recording {
-    /// True for the usual set, for which the loop has a fast path.
+    /// True for the default set of latencies, for which the loop has a fast path.
     fn is_usual(&self) -> bool {
         let is_split = self.slat && self.lat && !self.slat_bins && !self.lat_bins;
         self.clat && self.clat_bins && if self.submission { is_split } else { !self.lat }
@@ -263,48 +264,49 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     _locked_memory: Option<Mapping>,
     targets: Targets,
     payload: Payload,
-    /// Features of its I/O.
+    /// Features of the job's I/O.
     features: Features<'a>,
-    /// Writes need their buffer refilled.
+    /// True if writes need their buffer refilled.
     refreshes_payload: bool,
-    /// Either of these, or a priority: an I/O takes a slower path to the engine.
+    /// True if an I/O needs further preparation, or has a priority, so that it takes a slower path to the
+    /// engine.
     prepares_more: bool,
-    /// A feature is notified of each submitted I/O.
+    /// True if a feature is notified of each submitted I/O.
     follows_issue: bool,
     recording: Recording,
     budget: Budget,
-    /// Print a line about each I/O (`--debug=io`).
+    /// True to print a line about each I/O (`--debug=io`).
     logs_ios: bool,
     /// How often rules decide about the next I/O, which then takes the slow path.
     rules: Rules,
     /// Number of targets returned before the current grant.
     given: PerDirection<u64>,
-    /// The parts of files that each I/O needs, close together in memory.
+    /// The part of each file that I/Os may access, stored compactly because every I/O reads one.
     places: Box<[TargetPart]>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: PerDirection<u64>,
-    /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 if
-    /// the job needs anything else.
+    /// Latency below which an I/O is recorded the usual way: all three latencies, a histogram of clat, no
+    /// pacing. 0 if the job needs more than that.
     usual_latency_ns: PerDirection<u64>,
-    /// Below this, a completion is recorded and has no other effect. 0 if a feature follows completions.
+    /// Latency below which a completion is only recorded. 0 if a feature follows completions.
     short_latency_ns: PerDirection<u64>,
     slots: Slots<'a>,
     /// Tick at which [`Worker::handle_event`] must read the clock again.
     next_event: u64,
     /// The thread's resource use when the run began.
     usage_before: Usage,
-    /// The time at which its resource use is next published for reports during the run, monotonic ns.
+    /// Monotonic time at which the thread's resource use is next published for reports during the run, ns.
     usage_due_ns: u64,
     /// The ramp, while it lasts.
     ramp: Option<Ramp<'a>>,
-    /// Set when no more I/O is to be issued.
+    /// Set when no more I/O may be issued.
     stopping: bool,
-    /// Set once an unresponsive peer was reported.
+    /// Set once a message has reported an unresponsive peer.
     has_given_up_waiting: bool,
-    /// Set once a read at the end of its file was reported.
+    /// Set once a message has reported a read at the end of its file.
     has_read_nothing: bool,
     completions: Option<Box<Completions>>,
-    /// The last field, so that a worker with any engine coerces to one with a `dyn Engine`.
+    /// The engine is the last field, so that a worker with any engine coerces to one with a `dyn Engine`.
     engine: E,
 }
 
@@ -313,7 +315,8 @@ trait Loop: Engine {
     /// The same worker, with its engine behind a pointer.
     fn erase<'w, 'a>(worker: &'w mut Worker<'a, Self>) -> &'w mut Worker<'a>;
 
-    /// True if I/Os run one at a time. For most engines the compiler knows this, and leaves out the other loop.
+    /// True if I/Os run one at a time. For most engines this is known at compile time, so the other loop is
+    /// left out.
     fn is_synchronous(worker: &Worker<'_, Self>) -> bool;
 }
 
@@ -338,7 +341,7 @@ impl Loop for dyn Engine {
 }
 
 impl<'a, E: Loop + ?Sized> Worker<'a, E> {
-    /// For code that does not run for every I/O.
+    /// The worker as seen by code that does not run for every I/O.
     #[inline(always)]
     fn any(&mut self) -> &mut Worker<'a> {
         E::erase(self)
@@ -361,7 +364,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.any().close_arrivals();
         self.any().save_triggered_state();
         self.any().leave_zones();
-        // Data that is not durable yet does not count as written: the final sync is part of the run time.
+        // Data that is not durable yet does not count as written, so the final sync is part of the run time.
         if !is_synced {
             self.any().final_sync();
         }
@@ -439,7 +442,7 @@ impl Worker<'_> {
         self.next_event = 0;
     }
 
-    /// Everything counts from now on.
+    /// Starts recording: all I/Os count from this moment on.
     fn begin_recording(&mut self, now: Moment) {
         self.samples.reset();
         if let Some(priority) = &self.features.command_priority {
@@ -494,15 +497,16 @@ impl Worker<'_> {
             self.store_usage();
         }
         let search_ns = self.follow_latency_target(now);
-        // The counter's calibration may be off by a few parts per million, so the exact end is approached in
-        // steps of the system clock.
+        // The tick counter's calibration may be off by a few parts per million, so the exact end is approached
+        // in steps that are checked with the system clock.
         let ramp_look = self.ramp.as_ref().map(|ramp| ramp.next_look_ns(now));
         let next = [ramp_look, (deadline != 0).then_some(deadline), search_ns]
             .into_iter()
             .flatten()
             .map(|end| end.saturating_sub(now))
             .fold(LONGEST_PAUSE_NS, u64::min);
-        // A loop that never waits does not read the clock, so "immediately" must not depend on it.
+        // A loop that never waits does not read the clock, so an event that is due immediately must not depend
+        // on the tick.
         self.next_event = if next == 0 { 0 } else { tick + self.clock.ticks_of_ns(next).max(1) };
     }
 
@@ -530,7 +534,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Determines the job's dirty bytes in the page cache, and errors of earlier writeback. Does not wait.
+    /// Determines the job's dirty bytes in the page cache, and errors of earlier writeback, without waiting.
     fn look_at_unwritten(&mut self) {
         let is_cached = self.plan.files.are_mapped || !self.plan.files.opening.direct;
         if !is_cached || !self.plan.writes_data() {
@@ -551,7 +555,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Closes the files; an error that is only reported at that point is an error of the job as well.
+    /// Closes the files. An error that is reported only when a file is closed is an error of the job as well.
     fn close_files(&mut self) {
         if self.slots.handed_over() > 0 {
             return;

@@ -3,12 +3,12 @@
 use crate::targets::Target;
 use crate::unit::Operation;
 
-/// The next action.
+/// The next action of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
     /// This I/O.
     Io(Target),
-    /// Reset this zone, in place of a trim.
+    /// Reset this zone instead of trimming it.
     ZoneReset(Target),
     /// Sync this file.
     Sync(Operation, u32),

@@ -8,7 +8,7 @@ use crate::plan::model::priority::Priority;
 use fathom_spec::value::{NumaNodes, NumaPolicy};
 use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 
-/// Applies the placement; a failure is stored and reported.
+/// Applies the placement. A failure is reported and stored as the job's error.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     // By default the process keeps the name by which the program was started, which scripts look for with pgrep
@@ -76,7 +76,7 @@ fn set_memory_policy(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     check(context, numa::set_policy(&policy), Cause::MEMORY_POLICY)
 }
 
-/// The requested nodes; fails if one of them does not exist, which is reported.
+/// The requested nodes. Fails with a message if one of them does not exist.
 fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Result<Vec<u32>, GivenUp> {
     let present = numa::nodes();
     let NumaNodes::List(list) = wanted else { return Ok(present) };
@@ -93,7 +93,7 @@ fn check(context: &WorkerContext<'_>, result: Result<(), Errno>, cause: Cause) -
     result.map_err(|errno| context.fail(errno, cause))
 }
 
-/// `uid` and `gid`; the group first, while that is still permitted.
+/// Applies `uid` and `gid`; the group comes first, because the new user may not change it.
 fn change_user(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     let changed = |result: Result<(), Errno>, cause, option: &str| {
@@ -113,7 +113,7 @@ fn change_user(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
         changed(credentials::set_user(user), Cause::SET_UID, "uid")?;
     }
     if plan.user.or(plan.group).is_some() {
-        // The kernel drops this setting when credentials change.
+        // The kernel clears the parent-death signal when credentials change, so it is set again.
         let _ = process::die_with_parent();
     }
     Ok(())

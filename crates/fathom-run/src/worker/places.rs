@@ -7,7 +7,7 @@ use crate::plan::WorkerPlan;
 use crate::storage::Handle;
 use fathom_stats::Direction;
 
-/// The part of one target, in a compact form because each I/O reads one.
+/// The part of one target that a job may access, in a compact form because each I/O reads one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TargetPart {
     pub(super) handle: Handle,
@@ -15,7 +15,7 @@ pub(super) struct TargetPart {
     start: u64,
     /// Length of that part in bytes.
     size: u64,
-    /// Bytes of the longest I/O that fits into the part and into a buffer.
+    /// Length of the longest I/O that fits into both the part and a buffer, in bytes.
     longest: u32,
 }
 
@@ -23,7 +23,7 @@ impl TargetPart {
     /// The part of a file that the plan allows, for buffers of `room` bytes.
     pub(super) fn of(plan: &WorkerPlan, file: &OpenFile, room: usize) -> TargetPart {
         let (start, size) = match plan.replay {
-            // A log determines its own offsets, and may extend files.
+            // A log determines its own offsets and may extend files, so it has no limits.
             Some(_) => (0, u64::MAX),
             None => (file.start, file.size),
         };
@@ -35,7 +35,8 @@ impl TargetPart {
         TargetPart { handle, start, size, longest }
     }
 
-    /// True if all of these bytes belong to the job and fit into a buffer. False if the slow check has to decide.
+    /// True if all of these bytes belong to the job and fit into a buffer. If false, the slow check has to
+    /// decide.
     #[inline(always)]
     pub(super) fn takes(&self, offset: u64, length: u32) -> bool {
         length <= self.longest && offset.wrapping_sub(self.start) <= self.size - u64::from(length)
@@ -48,8 +49,8 @@ impl TargetPart {
 }
 
 impl Worker<'_> {
-    /// The slow check of an I/O: a trim needs no buffer, and a trim of several ranges is inside its target if
-    /// all of them are. Returns the handle of the target; an I/O outside of it ends the job.
+    /// Checks an I/O that failed the fast check: a trim needs no buffer, and a trim of several ranges must have
+    /// all of them inside its target. Returns the handle of the target; an I/O outside its target ends the job.
     #[cold]
     #[inline(never)]
     pub(super) fn look_at_odd_target(
@@ -63,7 +64,8 @@ impl Worker<'_> {
             broken(Invariant::Within, format_args!("{direction:?} of file {file} of {}", self.places.len()))
         };
         let is_inside = match (&self.features.ranges, direction) {
-            // The ranges may be anywhere, and their lengths add up.
+            // The ranges may be anywhere in the part, so each one is checked; `length` is the sum of their
+            // lengths.
             (Some(ranges), Direction::Trim) => {
                 ranges.list().iter().all(|&(offset, length)| place.holds(offset, length))
             }
@@ -99,7 +101,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fast check accepts what the slow one accepts, if it fits into a buffer.
+        /// The fast check accepts exactly the I/Os that the slow check accepts and that fit into a buffer.
         #[test]
         fn both_looks_agree(
             start in any_size(), size in any_size(), room in any_size(), offset in any_size(), length in any_size()
@@ -107,7 +109,8 @@ mod tests {
             let length = length as u32;
             let place = TargetPart::new(Handle::NONE, start, size, room as usize);
             for offset in [offset, start.wrapping_add(offset), start.wrapping_add(size).wrapping_sub(offset)] {
-                // Only the slow check accepts all offsets of a log; the system refuses those that are too large.
+                // Only the slow check accepts every offset of a log; the system refuses offsets that are too
+                // large.
                 let wraps = offset.wrapping_sub(start).checked_add(u64::from(length)).is_none();
                 let right = place.holds(offset, length) && u64::from(length) <= room && !wraps;
                 prop_assert_eq!(place.takes(offset, length), right, "{:?} {} {}", place, offset, length);

@@ -1,7 +1,8 @@
-//! How often rules decide about the next I/O. I/Os between two decisions take the fast path. A rule that knows how many I/Os
-//! may be issued before its next decision (a number of I/Os, a sync after every 32 writes, a rate above what the device
-//! reaches) is not consulted in between. It grants that many to the fast path, in bytes, and counts them at its next
-//! decision. With several lengths, the number of I/Os that certainly fit is granted, assuming the shortest.
+//! How often rules decide about the next I/O. I/Os between two decisions take the fast path. Some rules know
+//! how many I/Os may be issued before their next decision: a limited number of I/Os, a sync after every 32
+//! writes, a rate that the device does not reach. Such a rule is not consulted in between. It grants these I/Os
+//! to the fast path as a number of bytes, and counts them at its next decision. If lengths vary, the grant is
+//! computed with the shortest length, so that its I/Os certainly fit.
 
 use super::Worker;
 use super::feature::Choice;
@@ -12,15 +13,15 @@ use fathom_stats::PerDirection;
 /// How often rules decide about the next I/O of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// Never: there are no rules.
+    /// Never, because the job has no rules.
     None,
-    /// Sometimes; in between, I/Os of these lengths are granted.
+    /// Now and then; in between, I/Os of these lengths are granted.
     AtTimes(Granted),
     /// Before each I/O.
     EachIo,
 }
 
-/// Lengths of granted I/Os, in bytes.
+/// Lengths of the I/Os in a grant, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granted {
     shortest: u64,
@@ -35,19 +36,19 @@ pub(super) struct LetGo {
 }
 
 impl LetGo {
-    /// I/Os of all directions.
+    /// Number of I/Os in all directions.
     pub(super) fn all_ios(&self) -> u64 {
         self.ios.values().sum()
     }
 }
 
 impl Rules {
-    /// The rules of a job with these features; `counts_ios` for a limited number of I/Os.
+    /// The rules of a job with these features; `counts_ios` is true for a limited number of I/Os.
     pub(super) fn of(plan: &TargetPlan, choice: Choice, counts_ios: bool) -> Rules {
         match choice {
             Choice::Never if !counts_ios => Rules::None,
             Choice::Never | Choice::AtTimes => {
-                // With overlapping blocks, the remainder of a block may be as short as the alignment of offsets.
+                // If blocks may overlap, the remainder of a block may be as short as the alignment of offsets.
                 let used = plan.used_directions();
                 let steps = used.iter().map(|&direction| plan.alignment[direction]);
                 let shortest = steps.fold(plan.smallest_length(), u64::min).max(1);
@@ -77,7 +78,7 @@ impl Worker<'_> {
         self.budget.grant(bytes);
     }
 
-    /// Ends the grant, and passes its I/Os to the rules for counting.
+    /// Ends the grant and passes its I/Os to the rules for counting.
     pub(super) fn end_grant(&mut self) {
         let bytes = self.budget.end_grant();
         let Rules::AtTimes(lengths) = self.rules else { return };
@@ -102,7 +103,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The I/Os of a grant: computed from their bytes, or as counted by the targets.
+    /// The number of I/Os issued under a grant: computed from their bytes, or as counted by the targets.
     fn ios_of_grant(&self, bytes: u64, lengths: Granted) -> PerDirection<u64> {
         let mut ios = PerDirection::default();
         match self.plan.target_plan.directions.only() {

@@ -1,4 +1,4 @@
-//! Everything that happens before the start gate.
+//! Prepares a worker up to the start gate.
 
 use super::arena::{self, Arena};
 use super::budget::Budget;
@@ -45,8 +45,8 @@ use fathom_sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Brings a worker to the start gate. Compiled for each engine; code that is independent of the engine is
-/// elsewhere.
+/// Brings a worker to the start gate. This function is compiled for each engine, so code that does not depend
+/// on the engine is in other functions.
 pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<Box<Worker<'a, E>>, GivenUp> {
     let plan = context.worker_plan();
     let definition = E::definition(context.engine.definition);
@@ -100,7 +100,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     }))
 }
 
-/// What a worker sets up before its engine: memory, files, and their content.
+/// The parts of a worker that are set up before its engine: memory, files, and their content.
 struct Ground {
     locked_memory: Option<Mapping>,
     files: OpenFiles,
@@ -124,7 +124,7 @@ fn prepare_ground(context: &WorkerContext<'_>, definition: &EngineDef) -> Result
     Ok(Ground { locked_memory, files, clock, arena, payload })
 }
 
-/// What a worker is going to do, once its engine is set up.
+/// The work of a worker, which is determined once its engine is set up.
 struct Work<'a> {
     targets: Targets,
     budget: Budget,
@@ -141,7 +141,8 @@ fn prepare_work<'a>(
     let regions = regions(plan, files);
     let mut targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
     let (timed, pace) = (Timed::of(context, clock)?, Pace::of(plan, clock));
-    // These features delay a direction while another is issued, or need an I/O of a particular direction.
+    // These features delay one direction while another is issued, or need an I/O of a particular direction, so
+    // directions cannot be drawn ahead.
     if timed.is_some() || pace.is_some() || plan.zones.is_some() {
         targets.draw_directions_one_by_one();
     }
@@ -192,7 +193,7 @@ fn budget(
 ) -> Result<Budget, GivenUp> {
     let plan = context.worker_plan();
     let in_bytes = match plan.metadata {
-        // The number of operations does not depend on the size of files.
+        // The number of metadata operations does not depend on the size of files.
         Some(_) => Some(Amounts { size: None, ..plan.amounts.clone() }),
         None => files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size)),
     };
@@ -203,7 +204,8 @@ fn budget(
     Ok(budget)
 }
 
-/// Sets up the files and notes on the depth: after the files exist, but before a job lays them out itself.
+/// Sets up the files and prints the note on the queue depth: after the files exist, or before a job lays them
+/// out itself.
 fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenFiles, GivenUp> {
     let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
@@ -216,7 +218,7 @@ fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenF
     Ok(files)
 }
 
-/// Reports a depth that the engine does not support.
+/// Prints a note if the engine does not support the queue depth.
 fn report_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
     let is_capped = context.worker_plan().queue.is_deep && definition.synchronous;
     if is_capped {
@@ -226,9 +228,9 @@ fn report_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
     }
 }
 
-/// The used part of each file.
+/// The part of each file that the job uses.
 fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
-    // A metadata operation is done once per file, however long the file is.
+    // A metadata operation is done once per file, regardless of the file's length.
     let longest = plan.metadata.map_or(u64::MAX, |_| plan.target_plan.smallest_length());
     let region = |(file, entry): (&OpenFile, &FileEntry)| TargetRegion {
         name: file.name.clone(),
@@ -239,7 +241,7 @@ fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
     files.list.iter().zip(files.entries()).map(region).collect()
 }
 
-/// Reports and stores why the engine could not be set up.
+/// Reports why the engine could not be set up, and stores it as the job's error.
 fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &SetupError) -> GivenUp {
     if !error.advice.is_empty() {
         let name = &context.worker_plan().name;
@@ -249,14 +251,14 @@ fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &S
     context.fail_in_words(error.errno, &line)
 }
 
-/// Passes on the engine's messages, and determines what can be recorded of its I/Os.
+/// Prints the engine's messages, and determines which latencies of its I/Os can be recorded.
 fn take_in(context: &WorkerContext<'_>, engine: &mut dyn Engine, definition: &EngineDef) -> Recording {
     pass_on_remarks(context, engine);
     context.block().set_features(&engine.features());
     recording(context.worker_plan(), engine, definition, &context.block().samples)
 }
 
-/// Passes the engine's messages on.
+/// Prints the engine's messages.
 pub(super) fn pass_on_remarks(context: &WorkerContext<'_>, engine: &mut dyn Engine) {
     engine.remarks().into_iter().for_each(|line| context.messages.send(&Message::Output(line)));
 }
@@ -279,7 +281,7 @@ fn chosen_clock(plan: &WorkerPlan, calibrated: Clock) -> Clock {
     }
 }
 
-/// Bytes of one pass over the files; fails if the job's sequence of offsets does not fit them.
+/// Bytes of one pass over the files; fails if the job's sequence of offsets is impossible in them.
 fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Result<u64, GivenUp> {
     let plan = &context.worker_plan().target_plan;
     if let Err(reason) = plan.check(regions) {
@@ -291,7 +293,7 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Res
     Ok(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
 }
 
-/// Notes on the setup, and its `--debug` lines.
+/// Prints notes on the setup and its `--debug` lines.
 fn report_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
     report_wide_files(context, regions);
     let depth = context.worker_plan().depth;
@@ -321,7 +323,7 @@ fn report_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     }
 }
 
-/// The source of buffer content.
+/// The generator of the buffers' content.
 fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Result<Payload, GivenUp> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
     let plan = context.worker_plan();
@@ -341,7 +343,7 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Res
 
 fn fill_buffers(payload: &mut Payload, buffers: Buffers) {
     for slot in 0..buffers.count() {
-        // SAFETY: there is a buffer for each slot, and none of them is in use yet.
+        // SAFETY: each slot has a buffer, and no buffer is in use yet.
         let buffer = unsafe { std::slice::from_raw_parts_mut(buffers.of_slot(slot), buffers.length()) };
         payload.prepare(buffer);
     }
@@ -355,7 +357,7 @@ fn recording(
 ) -> Recording {
     let submission = !engine.ends_at_once(definition);
     let LatencyPlan { slat, clat, lat, .. } = &plan.latency;
-    // Without a submission time, both are equal.
+    // Without a submission time, total latency equals completion latency.
     let lat_is_clat = !submission && lat.at_all && clat.at_all && (clat.bins || !lat.bins);
     if lat_is_clat {
         samples.take_lat_from_clat(lat.bins);

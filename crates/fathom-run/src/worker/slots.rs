@@ -4,20 +4,20 @@
 use crate::invariant::{debug_holds, holds};
 use crate::unit::Unit;
 
-/// Which slots are free, which are in flight, and how many of the latter were handed to the engine. A slot is
-/// in flight from [`begin`](Slots::begin) until [`end`](Slots::end), and its unit shows that to other
+/// Tracks which slots are free, which are in flight, and how many of those in flight were handed to the engine.
+/// A slot is in flight from [`begin`](Slots::begin) until [`end`](Slots::end), and its unit shows that to other
 /// processes.
 pub(super) struct Slots<'a> {
     units: &'a [Unit],
-    /// The first `free_count` entries are free.
+    /// Slots, of which the first `free_count` are free.
     free: Box<[u32]>,
     free_count: usize,
-    /// Number of I/Os handed to the engine and not yet completed.
+    /// Number of I/Os that were handed to the engine and have not completed.
     handed_over: u32,
 }
 
 impl<'a> Slots<'a> {
-    /// A slot for each unit, all free. The first is taken first.
+    /// One slot for each unit; all are free and the first one is taken first.
     pub(super) fn new(units: &'a [Unit]) -> Slots<'a> {
         let free: Box<[u32]> = (0..).take(units.len()).collect::<Vec<u32>>().into_iter().rev().collect();
         Slots { units, free_count: free.len(), free, handed_over: 0 }
@@ -74,21 +74,21 @@ impl<'a> Slots<'a> {
         self.units
     }
 
-    /// Notes that the engine has accepted `count` I/Os; returns how many it has now.
+    /// Records that the engine has accepted `count` I/Os; returns how many it has now.
     #[inline(always)]
     pub(super) fn hand_over(&mut self, count: u32) -> u32 {
         self.handed_over += count;
         self.handed_over
     }
 
-    /// Asserts that at least this many have been handed over.
+    /// Asserts that at least this many I/Os have been handed over.
     #[inline(always)]
     pub(super) fn check_ends(&self, ends: u32) {
         let most = self.handed_over;
         holds!(ends <= most, Ends, "{ends} I/Os end of {most} that were handed over");
     }
 
-    /// One of them has completed, and none is handed over in its place.
+    /// Records that an I/O has completed, and that none is handed over in its place.
     #[inline(always)]
     pub(super) fn take_back(&mut self, slot: u32) {
         let (left, is_below) = self.handed_over.overflowing_sub(1);
@@ -96,7 +96,7 @@ impl<'a> Slots<'a> {
         self.handed_over = left;
     }
 
-    /// I/Os handed over that have not completed.
+    /// Number of I/Os that were handed over and have not completed.
     #[inline(always)]
     pub(super) fn handed_over(&self) -> u32 {
         self.handed_over
@@ -112,7 +112,7 @@ impl<'a> Slots<'a> {
         self.free_count == 0
     }
 
-    /// With nothing queued or handed over, every slot is free.
+    /// Asserts that every slot is free; called when no I/O is queued or handed over.
     pub(super) fn check_all_free(&self) {
         let count = self.units.len();
         holds!(self.handed_over == 0, Ends, "{} I/Os have not ended", self.handed_over);
@@ -202,7 +202,8 @@ mod tests {
     }
 
     proptest! {
-        /// In any order of starts and completions, no two I/Os share a slot, and all slots are free afterwards.
+        /// Regardless of the order of starts and completions, no two I/Os share a slot, and all slots are free
+        /// afterwards.
         #[test]
         fn no_two_have_the_same_slot(depth in 1usize..20, choices in prop::collection::vec(any::<(bool, u8)>(), 0..200)) {
             let units = units(depth);

@@ -1,5 +1,5 @@
-//! Tally: what the I/Os of one reap add to the counters, collected while completions are processed and counted
-//! together at the end.
+//! The tally of a reap: contributions of its I/Os to the counters, collected while completions are processed
+//! and added together at the end.
 
 use super::Recording;
 use crate::engine::REAP_BATCH;
@@ -11,11 +11,11 @@ use fathom_stats::samples::{
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::{Clock, ShortScale};
 
-/// With fewer completions, counting individually is cheaper.
+/// Minimum number of completions for a tally; with fewer, counting individually is cheaper.
 const LEAST: u32 = 16;
 
-/// While I/Os are submitted in place of completed ones, readers see counters that are at most this old, unless
-/// a single submission takes longer.
+/// Maximum age of the counters that readers see while I/Os are submitted in place of completed ones, unless a
+/// single submission takes longer; in ns.
 const LATEST_NS: u64 = 1_000_000;
 
 /// A queue depth that no I/O reaches.
@@ -23,23 +23,23 @@ const NO_DEPTH: u32 = u32::MAX;
 
 const _: () = assert!(REAP_BATCH <= MOST_TOGETHER);
 
-/// Collects the I/Os of a reap that only have to be counted.
+/// Collects the I/Os of a reap that have no effect besides being counted.
 pub(super) struct Tally {
     scale: ShortScale,
     recording: Recording,
-    /// Minimum number of completions in a reap to be collected.
+    /// Minimum number of completions in a reap that are collected.
     least: u32,
-    /// Latency in ticks below which an I/O only has to be counted.
+    /// Latency in ticks below which an I/O is only counted.
     short_ticks: PerDirection<u64>,
-    /// The same while I/Os are collected; 0 otherwise.
+    /// Equals `short_ticks` while I/Os are collected; otherwise 0.
     collected_ticks: PerDirection<u64>,
     /// Number of completed I/Os, and the bytes they moved.
     ended: PerDirection<usize>,
     bytes: PerDirection<u64>,
-    /// Their ticks from start to end, and from issue to end: reads, writes, then trims.
+    /// Ticks of each I/O from start to end, and from issue to end: reads, writes, then trims.
     whole: [u32; 3 * MOST_TOGETHER],
     after_issue: [u32; 3 * MOST_TOGETHER],
-    /// All are counted no later than this after the reap.
+    /// Time after the reap by which all I/Os are counted, in ticks.
     latest_ticks: u64,
     until: u64,
     /// Queue depth for which I/Os are collected.
@@ -76,7 +76,8 @@ impl Tally {
         }
     }
 
-    /// Begins a reap of `ends` completions at this depth and tick; false if they must be counted individually.
+    /// Begins a reap of `ends` completions at this depth and tick. Returns false if they must be counted
+    /// individually.
     #[inline(always)]
     pub(super) fn begin(&mut self, ends: u32, depth: u32, now: u64) -> bool {
         let collects = ends >= self.least;
@@ -88,7 +89,7 @@ impl Tally {
         collects
     }
 
-    /// Collects an I/O that has moved `length` bytes; false if it must be counted individually.
+    /// Collects an I/O that has moved `length` bytes. Returns false if it must be counted individually.
     #[inline(always)]
     pub(super) fn take_end(&mut self, direction: Direction, unit: &Unit, length: u32, now: u64) -> bool {
         let whole = now.wrapping_sub(unit.start());
@@ -96,7 +97,7 @@ impl Tally {
             return false;
         }
         let (after_issue, count) = (now.wrapping_sub(unit.issue()), self.ended[direction]);
-        // Huge if the clock went backwards.
+        // The value is huge if the clock went backwards.
         if after_issue > whole || count >= MOST_TOGETHER {
             return false;
         }
@@ -108,8 +109,8 @@ impl Tally {
         true
     }
 
-    /// Collects an I/O that was submitted alone; false if it must be counted individually. Ends the reap if
-    /// submission takes long.
+    /// Collects an I/O that was submitted alone. Returns false if it must be counted individually. A long
+    /// submission ends the reap.
     #[inline(always)]
     pub(super) fn take_issue(
         &mut self,
@@ -129,7 +130,7 @@ impl Tally {
         true
     }
 
-    /// Ends the reap: counts everything collected.
+    /// Ends the reap and counts all collected I/Os.
     #[inline(never)]
     pub(super) fn end(&mut self, samples: &WorkerSamples) {
         let mut all_issued = 0;
@@ -137,7 +138,7 @@ impl Tally {
             if self.ended[direction] > 0 {
                 self.count_ends(direction, samples);
             }
-            // The memory of an unused direction is never written to.
+            // Memory of an unused direction must never be written to.
             if self.issued[direction] > 0 {
                 bump(&samples.directions[direction].issued, self.issued[direction]);
                 all_issued += self.issued[direction];
@@ -190,7 +191,7 @@ impl Latencies<'_> {
     fn count(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has these vectors.
+            // SAFETY: the processor supports these vector instructions.
             return unsafe { self.count_in_wide_vectors(whole, after_issue, count) };
         }
         self.count_in_vectors(whole, after_issue, count);
@@ -228,7 +229,7 @@ impl Latencies<'_> {
     /// Converts ticks to nanoseconds; returns the sums of submission, completion and total latencies.
     #[inline(always)]
     fn sums(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) -> [Sums; 3] {
-        // One loop for each kind of scale, so that the kind is a constant inside it.
+        // Each kind of scale has its own loop, in which the kind is a constant.
         match self.scale {
             ShortScale::One => sums_by(|ticks| ShortScale::One.span_ns(ticks), whole, after_issue, count),
             scale @ ShortScale::Below(_) => sums_by(|ticks| scale.span_ns(ticks), whole, after_issue, count),
@@ -244,7 +245,7 @@ fn sums_by(
     count: usize,
 ) -> [Sums; 3] {
     let (end, last) = (padded(count), count - 1);
-    // The vector is padded with the last I/O.
+    // The vector is padded with copies of the last I/O.
     for place in count..end {
         (whole[place], after_issue[place]) = (whole[last], after_issue[last]);
     }
@@ -252,7 +253,7 @@ fn sums_by(
     for place in 0..end {
         let slat = to_ns(whole[place] - after_issue[place]);
         let clat = to_ns(after_issue[place]);
-        // The sum of the two others, each of which is rounded.
+        // The total is the sum of the other two latencies, each of which is rounded.
         let lat = slat + clat;
         slats.add(slat);
         clats.add(clat);
@@ -288,7 +289,7 @@ mod tests {
         (ticks(), ticks(), 0usize..2)
     }
 
-    /// Completes I/Os with a tally; returns which of them it collected.
+    /// Completes I/Os with a tally; returns which of them the tally collected.
     fn collect(tally: &mut Tally, samples: &WorkerSamples, ended: &[Times]) -> Vec<bool> {
         let now = 1 << 62;
         assert_eq!(tally.begin(ended.len() as u32, 7, now), ended.len() as u32 >= LEAST);
@@ -357,7 +358,7 @@ mod tests {
             prop_assert_eq!(together.distribution(), single.distribution());
             prop_assert_eq!(together.depth_map[depth_bucket(7)].load(Relaxed), ended.len() as u64);
             prop_assert_eq!(together.submit_map[batch_bucket(1)].load(Relaxed), ended.len() as u64);
-            // The next reap starts empty.
+            // The next reap starts with an empty tally.
             let counts = |samples: &WorkerSamples| {
                 let counts = |direction: &DirectionSamples| {
                     [&direction.issued, &direction.completed, &direction.bytes].map(|count| count.load(Relaxed))
@@ -392,7 +393,7 @@ mod tests {
             assert_eq!(tally.begin(LEAST, 7, 3), !follows_issue);
             assert_eq!(tally.take_end(Direction::Read, &unit, LENGTH, 3), !follows_issue);
             assert_eq!(tally.take_issue(Direction::Read, 7, 3, samples), !follows_issue);
-            // Issued after its completion: the clock went backwards.
+            // The unit was issued after its completion, so the clock went backwards.
             unit.issued_at(4);
             assert!(!tally.take_end(Direction::Read, &unit, LENGTH, 3));
         }

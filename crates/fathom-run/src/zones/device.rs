@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Commands to a zoned device. Offsets and lengths are in bytes of the file.
 pub trait ZonedDevice {
-    /// Zones starting with the one that contains this byte, in order, as many as fit into one answer; none
-    /// after the last. `None` if only fathom keeps zones.
+    /// Reports zones in order, starting with the one that contains this byte, as many as fit into one answer;
+    /// none after the last zone. `None` if the device has no zones and fathom emulates them.
     fn report(&mut self, offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno>;
     /// Empties a zone.
     fn reset(&mut self, start: u64, length: u64) -> Result<(), Errno>;
@@ -18,7 +18,7 @@ pub trait ZonedDevice {
 
 /// Zones of a target that its storage reports without the kernel's block layer.
 pub struct OwnZones {
-    /// Bytes from one zone to the next.
+    /// Distance between the starts of two zones in bytes.
     pub zone_size: u64,
     /// Maximum number of open zones of the device; 0 for no limit.
     pub limit: u32,
@@ -28,12 +28,12 @@ pub struct OwnZones {
 
 /// Zones of a zoned block device.
 pub struct KernelZones {
-    /// A separate descriptor, because the job's may be closed or read-only.
+    /// A separate descriptor, because the job's own may be closed or read-only.
     descriptor: OwnedFd,
 }
 
 impl KernelZones {
-    /// Opens a device; with `writes`, for changes.
+    /// Opens a device; with `writes`, zones can be changed.
     pub fn open(path: &Path, writes: bool) -> Result<KernelZones, Errno> {
         let flags = if writes { libc::O_RDWR } else { libc::O_RDONLY };
         file::open(path, flags, 0).map(|descriptor| KernelZones { descriptor })
@@ -54,7 +54,7 @@ impl ZonedDevice for KernelZones {
     }
 }
 
-/// A regular file or an ordinary device: it accepts any write, and ignores resets.
+/// A regular file or an ordinary device, which accepts any write and ignores resets.
 pub struct EmulatedZones;
 
 impl ZonedDevice for EmulatedZones {

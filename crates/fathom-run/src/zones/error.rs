@@ -6,7 +6,7 @@ use thiserror::Error;
 /// A problem with the zones of a file, or with a job's request for them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ZoneError {
-    /// There are more files than the zone table holds.
+    /// The run has more files than the zone table holds.
     #[error("{name}: zones are kept for {most} files at most")]
     TooManyFiles {
         /// The file.
@@ -14,7 +14,7 @@ pub enum ZoneError {
         /// The limit.
         most: usize,
     },
-    /// There are more zones than the zone table holds.
+    /// The files have more zones than the zone table holds.
     #[error("{name}: {zones} zones are more than the {most} kept per file; use larger zones, or fewer files")]
     TooManyZones {
         /// The file.
@@ -32,22 +32,22 @@ pub enum ZoneError {
         /// The error.
         errno: Errno,
     },
-    /// The device repeats zones in its report.
+    /// The device reports the same zones repeatedly.
     #[error("{name}: report zones failed: the device repeats the zones from byte {offset} on")]
     EndlessReport {
         /// The file.
         name: String,
-        /// Offset for the next part of the report.
+        /// Offset at which the report would have to continue.
         offset: u64,
     },
-    /// A zone that starts at an impossible offset, or is larger than all others.
+    /// A zone starts at an impossible offset, or is larger than all others.
     #[error("{name}: report zones failed: the zone at byte {start} is not one of zones of {zone_size} bytes")]
     Misplaced {
         /// The file.
         name: String,
-        /// Where the zone begins.
+        /// Offset at which the zone begins.
         start: u64,
-        /// Bytes from one zone to the next.
+        /// Distance between the starts of two zones in bytes.
         zone_size: u64,
     },
     /// More zones are open than the limit allows.
@@ -66,9 +66,9 @@ pub enum ZoneError {
     OtherSize {
         /// The file.
         name: String,
-        /// The size of this job.
+        /// The zone size that this job requests.
         size: u64,
-        /// The current size.
+        /// The zone size that another job has set.
         own: u64,
     },
     /// Two jobs use zones of different capacities.
@@ -76,9 +76,9 @@ pub enum ZoneError {
     OtherCapacity {
         /// The file.
         name: String,
-        /// The capacity of this job.
+        /// The capacity that this job requests.
         capacity: u64,
-        /// The current capacity.
+        /// The capacity that another job has set.
         own: u64,
     },
     /// Two jobs set different limits.
@@ -87,22 +87,22 @@ pub enum ZoneError {
         /// The file.
         name: String,
     },
-    /// Two jobs write to different zones, with a reset threshold.
+    /// Two jobs with a reset threshold write to different zones.
     #[error("multi-jobs with different write ranges are not supported with zone_reset_threshold")]
     OtherRange,
-    /// The limit exceeds that of the device.
+    /// `max_open_zones` exceeds the device's limit.
     #[error(
         "{name}: max_open_zones={asked} is more than the {allowed} that the device allows; ignore_zone_limits=1 tries it anyway"
     )]
     AboveDevice {
         /// The file.
         name: String,
-        /// The job's limit.
+        /// The limit that the job requests.
         asked: u32,
         /// The device's limit.
         allowed: u32,
     },
-    /// A share of a limit that is not set.
+    /// `max_open_zones` is a share of a limit that is not set.
     #[error("'job_max_open_zones' cannot be used without a global open zones limit")]
     NoLimit,
 }

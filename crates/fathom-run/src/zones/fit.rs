@@ -66,7 +66,7 @@ fn geometry_of(
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
     check_skip(rules, &geometry, &name)?;
-    // Only block devices have a page cache, which could write at any time.
+    // Only block devices have a page cache, which may write at any time.
     let has_cache = geometry.is_device && entry.kind == FileKind::Block;
     if has_cache && plan.changes_data() && !plan.files.opening.direct {
         return Err(FileError::without_line(format!(
@@ -85,7 +85,7 @@ fn check_skip(plan: &ZonePlan, geometry: &Geometry, name: &str) -> Result<(), Fi
     Ok(())
 }
 
-/// A setting of the queue of the block device with this number.
+/// Reads a queue setting of the block device with this number.
 fn queue_setting(device: u64, name: &str) -> Option<String> {
     let base = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     // A partition uses the queue of its disk.
@@ -104,7 +104,7 @@ pub fn is_zoned(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device() && has_zones(found.rdev()))
 }
 
-/// Zone geometry of a block device from sysfs and the kernel; `None` for an ordinary one.
+/// Zone geometry of a block device, from sysfs and the kernel; `None` for a device without zones.
 fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
     let metadata = std::fs::metadata(&entry.path)
         .map_err(|error| FileError::of_call(error.into(), "stat", &entry.path))?;
@@ -118,14 +118,14 @@ fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
     if zone_size == 0 {
         return Ok(None);
     }
-    // A zone that was written but not finished counts against both limits, open or not.
+    // A zone that was written but not finished counts against both limits, even if it is not open.
     let limits = ["max_open_zones", "max_active_zones"]
         .map(|name| queue_setting(device, name).and_then(|text| text.parse().ok()));
     let limit = limits.into_iter().flatten().filter(|&limit: &u32| limit > 0).min().unwrap_or(0);
     Ok(Some(Geometry { zone_size, capacity: zone_size, is_device: true, limit, notes: Vec::new() }))
 }
 
-/// Aligns the used part of each file to the borders of zones.
+/// Aligns the used part of each file to zone boundaries.
 pub fn fit(plan: &WorkerPlan, rules: &ZonePlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
     for entry in entries {
         fit_one(entry)?;
@@ -162,7 +162,7 @@ fn fit_one(entry: &mut FileEntry) -> Result<(), FileError> {
     Ok(())
 }
 
-/// A block has to fit into a zone; a trim is a whole zone.
+/// Checks that a block fits into a zone; a trim must be a whole zone.
 fn check_lengths(
     plan: &WorkerPlan,
     rules: &ZonePlan,
@@ -177,7 +177,7 @@ fn check_lengths(
             return Err(FileError::without_line(text));
         }
         let room = geometry.capacity;
-        // A read stays inside a zone, or ignores zones.
+        // A read stays inside its zone, or ignores zones.
         if direction == Direction::Write && (longest > zone_size || shortest > room) {
             let text = format!(
                 "{name}: blocks of {longest} bytes do not fit zones with {room} usable bytes; use a smaller bs="

@@ -1,16 +1,16 @@
 //! Geometry of a file's zones.
 
-/// The zones of a file: all of one size, adjacent from its first byte.
+/// The zones of a file: they have one size and are adjacent from the first byte on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Bytes from one zone to the next.
+    /// Distance between the starts of two zones in bytes.
     pub zone_size: u64,
-    /// Usable bytes of a zone, if the device does not report a capacity for each zone.
+    /// Usable bytes of a zone, unless the device reports a capacity for each zone.
     pub capacity: u64,
-    /// The zones belong to a device.
+    /// True if the zones belong to a device.
     pub is_device: bool,
-    /// Open zones that the device allows; 0: any number.
+    /// Maximum number of open zones that the device allows; 0 for no limit.
     pub limit: u32,
-    /// Adjustments to zone boundaries, as notes for the user.
+    /// Notes for the user about adjustments to zone boundaries.
     pub notes: Vec<String>,
 }

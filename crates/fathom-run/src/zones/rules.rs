@@ -1,4 +1,4 @@
-//! Zone rules: what becomes of a drawn target.
+//! Zone rules: decide what happens to a drawn target.
 
 use super::device::ZonedDevice;
 use super::error::ZoneError;
@@ -13,18 +13,18 @@ use fathom_sys::Errno;
 pub enum Decision {
     /// Issue this I/O. A sequential job continues at `behind`.
     Issue {
-        /// Its final target.
+        /// The target after all moves.
         target: Target,
-        /// Byte of the file.
+        /// Offset in the file at which a sequential job continues.
         behind: u64,
     },
-    /// Reset the zone that begins here, in place of a trim.
+    /// Reset the zone that begins at this target instead of trimming it.
     Reset(Target),
-    /// Retry after a completion.
+    /// Retry the target after a completion.
     Wait,
-    /// There is nothing to read below the write pointers, so a write has to come first.
+    /// No data can be read below the write pointers, so a write has to come first.
     WriteFirst,
-    /// This file has nothing left.
+    /// The file has no targets left.
     FileDone,
 }
 
@@ -36,11 +36,12 @@ pub(super) struct ZonedFile {
     /// First byte that the worker uses, and the end of its range.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Bytes between two zones of a sequential job.
+    /// Number of bytes that a sequential job skips between two zones.
     pub(super) skip: u64,
-    /// The zones belong to a device, which accepts writes only at the write pointer and discards data on a reset.
+    /// True if the zones belong to a device, which accepts writes only at the write pointer and discards data
+    /// on a reset.
     pub(super) is_device: bool,
-    /// The pass of the worker's last write to each zone; empty if that does not matter.
+    /// The pass of the worker's last write to each zone; empty if the pass does not matter.
     pub(super) written_in: Vec<u64>,
 }
 
@@ -58,8 +59,8 @@ impl ZonedFile {
         self.zone_at(self.start)..self.zone_at(self.end)
     }
 
-    /// Start of the following zone for a sequential job; the end of the file if there is none. A job that skips
-    /// zones wraps.
+    /// Start of the zone after this one in a sequential job; after the last zone, the end of the file. A job
+    /// that skips zones wraps instead.
     pub(super) fn start_behind(&self, zone: usize) -> u64 {
         let next = self.start_of(zone + 1).saturating_add(self.skip);
         match next < self.end {
@@ -70,25 +71,25 @@ impl ZonedFile {
     }
 }
 
-/// The zones that a worker uses.
+/// The zone rules of one worker, with the zones that it uses.
 pub struct ZoneRules<'a> {
     pub(super) table: &'a ZoneTable,
     pub(super) plan: &'a ZonePlan,
     /// Index of the worker.
     pub(super) worker: u32,
     pub(super) files: Vec<ZonedFile>,
-    /// Writes beyond the reset threshold since they last caused a reset.
+    /// Number of writes above the reset threshold since the last reset that they caused.
     pub(super) writes_beyond: u64,
     /// Number of resets.
     pub(super) resets: u64,
-    /// The last reset zone, if its data is gone: file, first byte, bytes.
+    /// The zone that was reset last, if its data is gone: file, first byte, bytes.
     pub(super) emptied: Option<(u32, u64, u64)>,
     /// Number of passes started.
     pub(super) pass: u64,
 }
 
 impl<'a> ZoneRules<'a> {
-    /// The zone rules of a worker, without files.
+    /// Creates the rules of a worker, without files.
     pub fn new(table: &'a ZoneTable, plan: &'a ZonePlan, worker: u32) -> ZoneRules<'a> {
         ZoneRules {
             table,
@@ -127,12 +128,12 @@ impl<'a> ZoneRules<'a> {
         Ok(())
     }
 
-    /// Starts another pass: earlier writes have been read back, or will not be.
+    /// Starts another pass. Writes of earlier passes have been read back by now, or never will be.
     pub fn begin_pass(&mut self) {
         self.pass += 1;
     }
 
-    /// Zones reset since the last call.
+    /// Number of zones reset since the last call.
     pub fn take_resets(&mut self) -> u64 {
         std::mem::take(&mut self.resets)
     }
@@ -143,7 +144,7 @@ impl<'a> ZoneRules<'a> {
         self.emptied.take()
     }
 
-    /// Decides about a target. An admitted target is in flight until [`settle`](ZoneRules::settle).
+    /// Decides on a target. An admitted target is in flight until [`settle`](ZoneRules::settle).
     pub fn admit(&mut self, target: Target) -> Result<Decision, Errno> {
         match target.direction {
             Direction::Read => self.admit_read(target),
@@ -172,7 +173,7 @@ impl<'a> ZoneRules<'a> {
         }
     }
 
-    /// A write in place of a read.
+    /// The write that replaces a read.
     fn as_write(&self, read: Target) -> Target {
         let direction = Direction::Write;
         let (shortest, longest) = (self.plan.shortest[direction], self.plan.longest[direction]);
@@ -180,7 +181,7 @@ impl<'a> ZoneRules<'a> {
         Target { direction, length: if fits { read.length } else { shortest as u32 }, ..read }
     }
 
-    /// A trim resets a zone. Random trims choose zones with data.
+    /// Decides on a trim, which resets a zone. Random trims choose zones with data.
     fn admit_trim(&mut self, target: Target) -> Decision {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
@@ -214,12 +215,12 @@ impl<'a> ZoneRules<'a> {
         self.table.lock(file.slot).zones[file.zone_at(target.offset)].in_flight += 1;
     }
 
-    /// Notes that an admitted write has been submitted, after which others may get positions behind it.
+    /// Records that an admitted write has been submitted, after which other workers may get positions after it.
     pub fn handed_over(&mut self, target: Target) {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
         let zone = &mut locked.zones[file.zone_at(target.offset)];
-        // Only counted where writes out of order would fail.
+        // These writes are counted only where writes out of order would fail.
         zone.placed = zone.placed.saturating_sub(1);
     }
 
@@ -228,7 +229,7 @@ impl<'a> ZoneRules<'a> {
         self.plan.write_order == WriteOrder::HandingOver && self.files.iter().any(|file| file.is_device)
     }
 
-    /// Byte at which a sequential job continues after a trimmed zone.
+    /// Offset at which a sequential job continues after a trimmed zone.
     pub fn behind_trim(&self, target: Target) -> u64 {
         let file = &self.files[target.file as usize];
         file.start_behind(file.zone_at(target.offset))
@@ -243,7 +244,7 @@ impl<'a> ZoneRules<'a> {
         }
     }
 
-    /// Other workers were lost with I/O in flight, for which this worker would wait forever.
+    /// Discards I/O in flight of workers that were lost, for which this worker would wait forever.
     pub fn forget_lost(&mut self) {
         for file in &self.files {
             self.table.lock(file.slot).forget_in_flight();
@@ -251,7 +252,8 @@ impl<'a> ZoneRules<'a> {
     }
 }
 
-/// The zone nearest to `from` that `fits` accepts; of two at the same distance, the later one.
+/// The zone nearest to `from` that `fits` accepts. Of two zones at the same distance, the later one is
+/// returned.
 fn nearest(file: &ZonedFile, from: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let zones = file.zones();
     (0..zones.len())
@@ -259,7 +261,7 @@ fn nearest(file: &ZonedFile, from: usize, fits: impl Fn(usize) -> bool) -> Optio
         .find(|zone| zones.contains(zone) && fits(*zone))
 }
 
-/// Placement of reads.
+/// Chooses the positions of reads.
 struct Reads<'a> {
     file: &'a ZonedFile,
     locked: &'a Locked<'a>,
@@ -268,7 +270,7 @@ struct Reads<'a> {
 }
 
 impl Reads<'_> {
-    /// Readable bytes of a zone.
+    /// Number of readable bytes in a zone.
     fn readable(&self, number: usize) -> u64 {
         let zone = &self.locked.zones[number];
         match () {
@@ -278,7 +280,8 @@ impl Reads<'_> {
         }
     }
 
-    /// A position in the drawn zone, or in the nearest zone with data. Offsets above the data are folded into it.
+    /// A position in the drawn zone, or in the nearest zone with data. Offsets beyond the data are wrapped into
+    /// it.
     fn random(&self, target: Target) -> Option<(Target, u64)> {
         if self.crosses_zones(target) {
             return Some((target, target.offset + u64::from(target.length)));
@@ -297,7 +300,7 @@ impl Reads<'_> {
         Some((Target { offset, length: length as u32, ..target }, offset + length))
     }
 
-    /// At the job's current position, or at the start of the next zone with data.
+    /// The job's current position, or the start of the next zone with data.
     fn sequential(&self, target: Target) -> Option<(Target, u64)> {
         if self.crosses_zones(target) {
             return Some((target, target.offset + u64::from(target.length)));
@@ -327,7 +330,7 @@ impl Reads<'_> {
         self.beyond && self.file.zone_at(target.offset) != self.file.zone_at(last) && last < self.file.end
     }
 
-    /// The length that fits into `room`, in multiples of the shortest block if it has to be cut.
+    /// Limits a length to `room`; a shortened length is a multiple of the shortest block.
     fn cut(&self, length: u64, room: u64) -> u64 {
         if length <= room { length } else { room / self.shortest * self.shortest }
     }

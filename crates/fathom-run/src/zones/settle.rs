@@ -1,4 +1,4 @@
-//! Effect of a completed I/O on its zone.
+//! The effect of a completed I/O on its zone.
 
 use super::rules::{ZoneRules, ZonedFile};
 use super::table::Locked;
@@ -22,7 +22,7 @@ impl ZoneRules<'_> {
         match target.direction {
             Direction::Read => Ok(()),
             Direction::Trim if zone.is_resetting && moved => {
-                // Emptying an empty zone is not a reset.
+                // Resetting an empty zone does not count as a reset.
                 self.resets += u64::from(zone.write_pointer > 0);
                 locked.empty(number);
                 if file.is_device {
@@ -49,7 +49,7 @@ impl ZoneRules<'_> {
         }
     }
 
-    /// Retracts an admitted write that is not going to be issued.
+    /// Retracts an admitted write that will not be issued.
     pub fn retract(&mut self, target: Target) {
         let file = &mut self.files[target.file as usize];
         let mut locked = self.table.lock(file.slot);
@@ -75,13 +75,13 @@ impl ZoneRules<'_> {
     }
 }
 
-/// Decrements a counter of a zone. After workers were lost, completions may arrive that no longer count.
+/// Decrements a counter of a zone. After workers were lost, completions may arrive that were already discarded.
 fn one_less(count: &mut u32, has_lost: bool, number: usize) {
     holds!(*count > 0 || has_lost, Zone, "zone {number}");
     *count = count.saturating_sub(1);
 }
 
-/// Advances the readable end.
+/// Advances the end of the readable data.
 fn note_end(locked: &mut Locked<'_>, number: usize, target: Target, file: &ZonedFile, moved: bool) {
     let within = target.offset % file.zone_size;
     if !moved {
@@ -91,7 +91,7 @@ fn note_end(locked: &mut Locked<'_>, number: usize, target: Target, file: &Zoned
     if zone.hole != 0 {
         return;
     }
-    // Writes mostly complete in order. Otherwise the last of them makes all data readable.
+    // Writes usually complete in order. Otherwise, the last one to complete makes all data readable.
     if zone.readable == within {
         zone.readable = within + u64::from(target.length);
     }
@@ -106,7 +106,7 @@ fn mark_hole(locked: &mut Locked<'_>, number: usize, within: u64) {
     zone.readable = zone.readable.min(within);
 }
 
-/// Actions that wait for the writes in a zone to complete: recovery, finishing, closing.
+/// Performs the actions that wait until all writes in a zone have completed: recovery, finishing, closing.
 fn close_if_quiet(
     file: &mut ZonedFile,
     locked: &mut Locked<'_>,
@@ -127,8 +127,8 @@ fn close_if_quiet(
     Ok(())
 }
 
-/// Recovers after a failed write: the write pointer is taken from the device, or from the start of the failed
-/// write.
+/// Recovers a zone after a failed write: the write pointer is read from the device, or set to the start of the
+/// failed write.
 fn recover(file: &mut ZonedFile, locked: &mut Locked<'_>, number: usize) -> Result<(), Errno> {
     let report = file.device.report(file.start_of(number))?;
     let failed_at = locked.zones[number].hole - 1;

@@ -1,6 +1,6 @@
-//! Zone state that all workers of a run share: one slot per file, a record per zone. A slot has a lock. The
-//! lock is held only briefly: for deciding about one I/O, or for one command to the device. If a worker dies
-//! while holding it, the next one takes it over.
+//! Zone state that all workers of a run share: one slot per file, one record per zone. Each slot has a lock,
+//! which is held only briefly, for a decision on one I/O or for one command to the device. If a worker dies
+//! while holding it, the next worker takes the lock over.
 
 use super::device::ZonedDevice;
 use super::error::ZoneError;
@@ -15,42 +15,42 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Maximum limit of open zones (as in the options).
+/// Upper bound of the limit on open zones, as in the options.
 pub const MOST_OPEN: usize = 4096;
-/// Zones of all files of a run together. They cost nothing until they are used.
+/// Number of zones of all files together. Their memory costs nothing until it is used.
 const POOL: usize = 1 << 22;
 /// Maximum number of files with zones.
 const MOST_FILES: usize = 1024;
 
-/// One zone. All-zero memory is an empty zone.
+/// The state of one zone. All-zero memory is an empty zone.
 #[derive(Default)]
 #[repr(C)]
 pub struct Zone {
-    /// Position of the next write, from the start of the zone.
+    /// Position of the next write, relative to the start of the zone.
     pub write_pointer: u64,
-    /// Bytes from the start whose writes have completed.
+    /// Number of bytes from the start whose writes have completed.
     pub readable: u64,
-    /// Usable bytes; 0 for the value in the file's geometry.
+    /// Usable bytes; 0 if the capacity in the file's geometry applies.
     pub own_capacity: u64,
     /// Start of the first failed write, plus 1; 0 for none.
     pub hole: u64,
     /// Number of I/Os in flight in this zone.
     pub in_flight: u32,
-    /// Number of writes among them.
+    /// Number of writes in flight in this zone.
     pub writes_in_flight: u32,
     /// Number of writes that have a position in the zone but are not submitted yet.
     pub placed: u32,
-    /// Index of the worker that owns them, plus 1.
+    /// Index of the worker with these positions, plus 1.
     pub placed_by: u32,
-    /// Index of the worker that opened it, plus 1; 0 if it is not open.
+    /// Index of the worker that opened the zone, plus 1; 0 if it is not open.
     pub opener: u32,
-    /// A conventional zone, without a write pointer.
+    /// True for a conventional zone, which has no write pointer.
     pub is_conventional: bool,
-    /// The zone can no longer be written.
+    /// True if the zone can no longer be written.
     pub is_dead: bool,
-    /// The zone will be finished when its writes have completed.
+    /// True if the zone will be finished once its writes have completed.
     pub is_finishing: bool,
-    /// The zone is being reset.
+    /// True while the zone is being reset.
     pub is_resetting: bool,
 }
 
@@ -58,33 +58,33 @@ pub struct Zone {
 #[repr(C)]
 pub struct FileZones {
     identity: [u64; 2],
-    /// Bytes from one zone to the next; 0: the slot is free.
+    /// Distance between the starts of two zones in bytes; 0 if the slot is free.
     pub zone_size: u64,
     capacity: u64,
-    /// `max_open_zones` of its jobs.
+    /// `max_open_zones` of the jobs that use the file.
     asked_limit: u32,
     /// Maximum number of open zones; 0 for no limit.
     pub limit: u32,
-    /// Zones that any job uses: the first one, and the end.
+    /// The zones that any job uses: index of the first, and the end.
     used: [u64; 2],
     /// Number of workers that write.
     pub writers: u32,
     /// The part used by the first writing job: first byte and end.
     written: [u64; 2],
-    /// Total capacity of these zones, and the bytes that they hold.
+    /// Total capacity of the used zones, and the bytes that they hold.
     pub used_capacity: u64,
     /// See `used_capacity`.
     pub filled: u64,
     open_count: u32,
-    /// Workers were lost, so their I/O in flight no longer counts.
+    /// True if workers were lost, so that their I/O in flight no longer counts.
     pub has_lost: bool,
-    /// Open zones in the order of opening; kept if there is a limit.
+    /// Open zones in the order of opening; kept only if a limit applies.
     open: [u32; MOST_OPEN],
 }
 
 #[repr(C)]
 struct Lock {
-    /// Process that holds the lock; 0: none.
+    /// Process that holds the lock; 0 if it is free.
     owner: AtomicU32,
     waiters: AtomicU32,
 }
@@ -102,7 +102,7 @@ impl Lock {
         let mut tries = 0u32;
         while let Err(owner) = self.owner.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed) {
             tries += 1;
-            // A dead lock holder does not come back.
+            // A lock holder that died will never release the lock.
             if tries.is_multiple_of(64) && owner != own && !process::exists(owner) {
                 let _ = self.owner.compare_exchange(owner, 0, Ordering::Relaxed, Ordering::Relaxed);
                 continue;
@@ -134,9 +134,9 @@ pub struct ZoneTable {
     zones_per_file: usize,
 }
 
-/// What a worker needs to know about a file.
+/// A worker's request for the zones of a file.
 pub struct Wanted<'a> {
-    /// Identifies the file.
+    /// Two numbers that identify the file.
     pub identity: [u64; 2],
     /// Name for messages.
     pub name: &'a str,
@@ -144,7 +144,7 @@ pub struct Wanted<'a> {
     pub geometry: &'a Geometry,
     /// First byte that the worker uses.
     pub start: u64,
-    /// Bytes that it uses.
+    /// Number of bytes that the worker uses.
     pub size: u64,
 }
 
@@ -155,13 +155,13 @@ impl Wanted<'_> {
 }
 
 impl ZoneTable {
-    /// Allocates memory for the jobs of a plan; `None` if none of them has zones.
+    /// Allocates memory for the jobs of a plan; `None` if no job uses zones.
     pub fn for_plan(plan: &Plan) -> Result<Option<ZoneTable>, Errno> {
         let zoned = plan.workers.iter().filter(|worker| worker.zones.is_some());
         let files: usize = zoned
             .map(|worker| {
                 let names = &worker.files.names;
-                // The files of a directory are not known yet.
+                // The files of a directory are not known yet, so more slots are reserved.
                 let more = if names.opened_directory.is_some() { 64 } else { 0 };
                 planned_paths(names).len().max(1) + more
             })
@@ -264,7 +264,7 @@ impl Locked<'_> {
         (self.file.written, self.file.writers) = ([0, 0], 0);
         self.file.open_count = 0;
         self.read_report(wanted, device)?;
-        // Set last: from now on, other workers find the slot.
+        // The zone size is set last, because from then on other workers find the slot.
         self.file.zone_size = wanted.geometry.zone_size;
         Ok(())
     }
@@ -330,7 +330,7 @@ impl Locked<'_> {
         let size = self.file.zone_size;
         let [first, end] = self.file.used;
         self.file.writers += u32::from(plan.writes);
-        // The threshold refers to the written part.
+        // The reset threshold refers to the part that is written.
         if plan.writes && self.file.written == [0, 0] {
             self.file.written = wanted.range();
         }
@@ -355,7 +355,7 @@ impl Locked<'_> {
         self.zones[number].write_pointer >= self.capacity(number)
     }
 
-    /// Open zones, in the order in which they were opened.
+    /// Open zones in the order of opening.
     pub fn open_zones(&self) -> &[u32] {
         &self.file.open[..self.file.open_count as usize]
     }
@@ -399,7 +399,7 @@ impl Locked<'_> {
         (zone.is_finishing, zone.is_resetting) = (false, false);
     }
 
-    /// Workers were lost: their I/O in flight never completes.
+    /// Discards the I/O in flight of workers that were lost, because it never completes.
     pub fn forget_in_flight(&mut self) {
         self.file.has_lost = true;
         let used = self.file.used[0] as usize..self.file.used[1] as usize;

@@ -1,5 +1,5 @@
-//! The rules on a device that checks all of them: writes only at the write pointer, never more open zones than
-//! allowed, no reset or finish with a write in flight, reads of written data only.
+//! Tests the rules with a device that enforces them: writes only at the write pointer, never more open zones
+//! than allowed, no reset or finish with a write in flight, reads of written data only.
 
 use super::device::{EmulatedZones, ZonedDevice};
 use super::error::ZoneError;
@@ -23,7 +23,7 @@ const BLOCK: u64 = 4096;
 struct ModelZone {
     written: u64,
     ended: u64,
-    /// Bytes of data; zones finished without being written have none.
+    /// Number of bytes with data; a zone that was finished without being written has none.
     data: u64,
     /// Writes in flight.
     writing: Vec<(u64, u64)>,
@@ -122,7 +122,7 @@ impl ZonedDevice for ModelDevice {
         let mut model = self.0.borrow_mut();
         assert_eq!((start % model.zone_size, length), (0, model.zone_size));
         let zone = model.zone(start);
-        // The trim's own I/O is in flight.
+        // The trim's own I/O counts as in flight.
         assert_eq!(zone.written, zone.ended, "a reset under a write");
         let counts = zone.written > 0;
         (zone.written, zone.ended, zone.data) = (0, 0, 0);
@@ -174,7 +174,7 @@ fn geometry(model: &Rc<RefCell<Model>>) -> Geometry {
     }
 }
 
-/// Rules of one worker over the whole device.
+/// Rules of one worker that uses the whole device.
 fn rules<'a>(
     table: &'a ZoneTable,
     plan: &'a ZonePlan,
@@ -238,7 +238,7 @@ fn partly_written_zones_of_a_device_count_as_open() {
     }
     let plan = zone_plan(true, [false, true, false]);
     let mut own = rules(&table, &plan, &model, 0).expect("attached");
-    // The third zone may not be opened.
+    // The limit does not allow the third zone to be opened.
     assert_eq!(go(&mut own, write(40, 1)), Some(17));
     model.borrow_mut().zones[2].written = BLOCK;
     let table = ZoneTable::new(1).expect("mapped");
@@ -283,7 +283,7 @@ fn jobs_on_a_file_agree_on_its_zones() {
     assert_eq!(rules(&table, &lonely, &model, 0).err(), Some(ZoneError::NoLimit));
 }
 
-/// A device that reports arbitrary zones, the same for every query.
+/// A device that reports arbitrary zones; every query returns the same ones.
 struct OddDevice(Vec<ZoneReport>);
 
 impl ZonedDevice for OddDevice {
@@ -300,7 +300,7 @@ impl ZonedDevice for OddDevice {
     }
 }
 
-/// Attaches a job to such a device, with zones of 16 blocks.
+/// Attaches a job with zones of 16 blocks to a device that reports these zones.
 fn attached(reports: Vec<ZoneReport>) -> Result<(), ZoneError> {
     let table = ZoneTable::new(1).expect("mapped");
     let plan = zone_plan(true, [false, true, false]);
@@ -368,7 +368,7 @@ struct Shape {
     job_limit: u32,
     workers: usize,
     depth: usize,
-    /// Longest write in blocks; shorter ones occur as well.
+    /// Longest write in blocks; shorter writes occur as well.
     longest: u64,
     shortest: u64,
     random: bool,
@@ -411,7 +411,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 struct Simulated<'a> {
     rules: ZoneRules<'a>,
     position: u64,
-    /// I/Os that are admitted but not submitted, in order.
+    /// I/Os that were admitted but not submitted, in order.
     placed: VecDeque<Target>,
     in_flight: Vec<Target>,
     held: Option<Target>,
@@ -434,7 +434,7 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         longest: PerDirection::new([longest, longest, zone_size]),
         ..zone_plan(shape.random, [true, true, false])
     };
-    // Some jobs have smaller blocks than others and leave remainders that the others cannot fill.
+    // Some jobs have smaller blocks than others and leave remainders that other jobs cannot fill.
     let small = ZonePlan { shortest: PerDirection::new([BLOCK, BLOCK, zone_size]), ..plan.clone() };
     let plans = [&plan, &small];
     let mut workers: Vec<Simulated> = (0..shape.workers)
@@ -532,7 +532,7 @@ fn hand_over(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>) {
     worker.in_flight.push(target);
 }
 
-/// Completes an I/O; if none was submitted, submits one first.
+/// Completes an I/O. If none was submitted, one is submitted first.
 fn end_one(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>, which: usize) {
     while worker.in_flight.is_empty() {
         hand_over(worker, model);

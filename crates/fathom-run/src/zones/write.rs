@@ -1,4 +1,4 @@
-//! Placement of writes, and what has to happen to a zone first.
+//! Chooses the positions of writes, and prepares their zones.
 
 use super::rules::{Decision, ZoneRules, ZonedFile};
 use super::table::{Locked, Zone};
@@ -10,13 +10,13 @@ use fathom_sys::Errno;
 /// Result of trying one zone.
 enum Step {
     Done(Decision),
-    /// Try the zone that contains this byte instead.
+    /// Try the zone that contains this byte.
     GoTo(u64),
 }
 
 impl ZoneRules<'_> {
-    /// Moves a write to the write pointer of the zone it was drawn for; to one of the open zones if no more
-    /// may be opened; or, in a sequential job, to the next zone if this one is full.
+    /// Moves a write to the write pointer of a zone: normally the zone that it was drawn for, one of the open
+    /// zones if no more may be opened, or, in a sequential job, the next zone if the drawn one is full.
     pub(super) fn admit_write(&mut self, target: Target) -> Result<Decision, Errno> {
         let mut position = target.offset;
         let table = self.table;
@@ -34,7 +34,7 @@ impl ZoneRules<'_> {
         position: &mut u64,
     ) -> Result<Decision, Errno> {
         let mut locked = table.lock(file.slot);
-        // Each zone may occur twice: once to be finished, once to be left.
+        // Each zone may be tried twice: once to be finished, once to be left.
         for _ in 0..file.zones().len() * 2 + 2 {
             if *position >= file.end {
                 break;
@@ -99,20 +99,20 @@ impl ZoneRules<'_> {
         locked.file.writers > 1 && !self.plan.keeps_data
     }
 
-    /// True if the job must repeat its rounds until it has written all of its bytes, because writes of others
-    /// advance it to the end.
+    /// True if the job must repeat its rounds until it has written all of its bytes, because writes of other
+    /// jobs also advance the write pointers.
     pub fn goes_round(&self) -> bool {
         let writes_alone = self.plan.writes && !self.plan.mixed && !self.plan.random;
         writes_alone && self.files.iter().any(|file| self.shares_writes(&self.table.lock(file.slot)))
     }
 
-    /// False for a zone full of data from this pass that is yet to be read back.
+    /// False for a zone that is full of data from this pass which has yet to be read back.
     fn may_write(&self, file: &ZonedFile, locked: &Locked<'_>, number: usize) -> bool {
         let is_full = locked.is_full(number) || locked.zones[number].is_finishing;
         !is_full || file.written_in.get(number) != Some(&self.pass)
     }
 
-    /// Another zone for a write whose zone must stay as it is: an open one, chosen as in
+    /// Another zone for a write whose own zone must not be changed: an open one, chosen as in
     /// [`place`](ZoneRules::place), if their number is limited; otherwise the next one with room.
     fn zone_with_room(
         &self,
@@ -137,7 +137,7 @@ impl ZoneRules<'_> {
         zones.clone().skip_while(|&number| number <= drawn).chain(zones).find(|&number| is_usable(number))
     }
 
-    /// The following zone. A random job wraps.
+    /// Start of the zone after this one. A random job wraps.
     fn start_after(&self, file: &ZonedFile, number: usize) -> u64 {
         match file.start_behind(number) {
             next if next < file.end || !self.plan.random => next,
@@ -145,8 +145,8 @@ impl ZoneRules<'_> {
         }
     }
 
-    /// The zone to write to: the drawn one if it is open or may be opened, otherwise an open one. `None` if a
-    /// zone has to close first.
+    /// The zone to write to: the drawn one if it is open or may be opened, otherwise an open one. `None` if
+    /// another zone has to be closed first.
     fn place(
         &self,
         file: &mut ZonedFile,
@@ -177,7 +177,7 @@ impl ZoneRules<'_> {
         if count == 0 {
             return self.make_room(file, locked, drawn, no_more_own);
         }
-        // The position in the list corresponds to the position in the file, as in fio.
+        // The position in the list of open zones corresponds to the position in the file, as in fio.
         let part = u128::from(offset - file.start) * count as u128 / u128::from(file.end - file.start);
         Ok(candidates.clone().nth(part as usize).map(|zone| zone as usize))
     }
@@ -186,8 +186,8 @@ impl ZoneRules<'_> {
         locked.zones[zone as usize].opener == self.worker + 1
     }
 
-    /// Makes room for the drawn zone when no open zone is in this worker's part: finishes an open zone without
-    /// writes in flight. Otherwise both jobs would wait forever.
+    /// Finishes an open zone without writes in flight, to make room for the drawn zone if this worker's part
+    /// has no open zone. Without this, two jobs could wait for each other forever.
     fn make_room(
         &self,
         file: &mut ZonedFile,
@@ -203,7 +203,7 @@ impl ZoneRules<'_> {
         Ok(Some(drawn))
     }
 
-    /// Counts a write against the reset threshold; true if the zone is to be reset for it.
+    /// Counts a write against the reset threshold; returns true if the zone must be reset before it.
     fn is_reset_for_threshold(&mut self, locked: &Locked<'_>, number: usize) -> bool {
         let (Some(threshold), Some(frequency)) = (self.plan.reset_threshold, self.plan.reset_frequency)
         else {
@@ -215,7 +215,7 @@ impl ZoneRules<'_> {
         self.writes_beyond += 1;
         let zone = &locked.zones[number];
         let is_due = self.writes_beyond as f64 >= 1.0 / frequency;
-        // An empty zone would gain nothing from a reset.
+        // Resetting an empty zone would have no effect.
         if !is_due || zone.write_pointer == 0 {
             return false;
         }
@@ -232,7 +232,7 @@ impl ZoneRules<'_> {
         waits_for_another || waits_for_any
     }
 
-    /// Takes the next bytes of a zone with room.
+    /// Takes the next bytes of a zone that has space.
     fn append(
         &mut self,
         file: &mut ZonedFile,
@@ -283,7 +283,8 @@ impl ZoneRules<'_> {
     }
 }
 
-/// Conventional zones take a write anywhere; it only must not reach into the next zone.
+/// Places a write in a conventional zone, which accepts writes at any position; a write must not extend into
+/// the next zone.
 fn write_anywhere(file: &ZonedFile, locked: &mut Locked<'_>, target: Target) -> Step {
     let number = file.zone_at(target.offset);
     let room = file.start_of(number + 1) - target.offset;

@@ -1,4 +1,4 @@
-//! Children of this process: their messages, and their ends.
+//! Child processes: their messages and how they ended.
 
 use super::{LocalCrew, LogWriter};
 use crate::crew::{Event, Lost, Stage};
@@ -30,7 +30,8 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Notes which workers were stopped or continued. A process of threads runs all of its workers.
+    /// Records which workers were stopped or continued. A process with several threads runs several workers, so
+    /// all of them are affected.
     fn note_stops(&mut self) {
         while let Some((pid, stop)) = process::take_stop() {
             let now_ns = monotonic_ns();
@@ -46,7 +47,8 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Handles the end of a process: a worker's (or that of several threads), or another child's.
+    /// Handles the end of a child: the process of one worker, the process of several worker threads, or any
+    /// other child.
     fn process_ended(&mut self, pid: u32, ended: Ended, usage: Usage, events: &mut Vec<Event>) {
         let mut was_running = false;
         for worker in 0..self.members.len() {
@@ -55,7 +57,7 @@ impl LocalCrew<'_> {
                 continue;
             }
             self.stops.end(pid, monotonic_ns());
-            // The kernel may reuse the process ID soon.
+            // The kernel may assign the process ID to another process now that this one has been reaped.
             member.process = None;
             if std::mem::take(&mut member.is_running) {
                 was_running = true;
@@ -84,8 +86,8 @@ impl LocalCrew<'_> {
         Lost { ended, cpu, without_memory }
     }
 
-    /// Why a signal indicates a memory shortage: a program that gets no memory aborts, and the kernel kills
-    /// processes of a control group that has reached its limit.
+    /// Returns the likely memory shortage behind a fatal signal: programs abort when an allocation fails, and
+    /// the kernel kills processes of a control group that has reached its memory limit.
     fn memory_ran_out(&mut self, signal: i32) -> Option<String> {
         let kills = limits::group_memory_kills();
         let killed_by_group = kills > std::mem::replace(&mut self.memory_kills, kills);
@@ -99,7 +101,7 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Threads share a process, so the end of one is only visible in its worker block.
+    /// Threads share a process, so the end of a single thread is visible only in its worker block.
     pub(super) fn collect_ended_threads(&mut self, events: &mut Vec<Event>) {
         for worker in 0..self.members.len() {
             let has_ended = self.members[worker].is_running

@@ -1,4 +1,4 @@
-//! The kernel's counters of the block devices below the files, from sysfs, which never touches the device.
+//! The kernel's counters of the block devices below the files, read from sysfs, which never touches the device.
 
 use super::stack::{self, disk_of};
 use crate::mounts::mounts;
@@ -24,9 +24,9 @@ struct Disk {
     name: String,
     /// The time at which the device was first seen.
     start: Moment,
-    /// The time at which the first job on it began in the current stage; `None` if none has.
+    /// The time at which the first job that uses this device started in the current stage; `None` if none has.
     stage_start: Option<Moment>,
-    /// The time at which a live view last asked.
+    /// The time of the last query by a live view.
     last_look: Moment,
     members: Vec<Disk>,
     /// For a loop device: the disk that holds its file, and its counters at the start.
@@ -40,7 +40,7 @@ struct Moment {
     monotonic_ns: u64,
 }
 
-/// The fields of a `stat` file, see Documentation/block/stat.rst. Early kernels have the first eleven of them.
+/// The fields of a `stat` file, see Documentation/block/stat.rst. Older kernels provide only the first eleven.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     fields: [u64; 17],
@@ -65,12 +65,12 @@ impl DiskWatch {
         }
     }
 
-    /// Their directories in sysfs.
+    /// The sysfs directories of the watched devices.
     pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
         self.disks.iter().map(|disk| disk.directory.as_path())
     }
 
-    /// The counters since the start.
+    /// The change of each device's counters since the start.
     pub(super) fn report(&self) -> Vec<DiskReport> {
         self.disks.iter().filter_map(|disk| disk.report(&|disk| Some(disk.start))).collect()
     }
@@ -82,12 +82,13 @@ impl DiskWatch {
         found
     }
 
-    /// Further counters of the kernel, and whether they are enabled.
+    /// Further statistics settings of the kernel for each device, such as whether I/O accounting is enabled.
     pub(super) fn facts(&self) -> Vec<DeviceFacts> {
         self.disks.iter().filter_map(Disk::facts).collect()
     }
 
-    /// The counters since the last call; members follow the device that they are part of.
+    /// The change of the counters since the last call. Member devices follow the array or volume that they
+    /// belong to.
     pub(super) fn look(&mut self) -> Vec<LiveDisk> {
         let mut found = Vec::new();
         for disk in &mut self.disks {
@@ -156,8 +157,8 @@ impl Disk {
         let now = Counters::read(&self.directory)?;
         let since = |field: usize| (field < now.count).then(|| now.since(&self.start.counters, field));
         let counts = fs::read_to_string(self.directory.join("queue/iostats"));
-        // Some drivers never count, whatever that file says: with NVMe multipath, the paths count instead of
-        // the head device.
+        // Some drivers never count, even if `iostats` is enabled: with NVMe multipath, the paths count instead
+        // of the head device.
         let has_counted = now.fields[0] + now.fields[4] > 0;
         Some(DeviceFacts {
             name: self.name.clone(),
@@ -171,7 +172,7 @@ impl Disk {
         })
     }
 
-    /// The counters since a given moment.
+    /// The change of the counters since the moment that `since` selects.
     fn report(&self, since: &dyn Fn(&Disk) -> Option<Moment>) -> Option<DiskReport> {
         let start = since(self)?;
         let now = Moment::now(&self.directory)?;

@@ -1,5 +1,6 @@
-//! Facts about this machine during the run, for the verdict on its result: only from /proc, /sys and the clocks, which never
-//! touches a target. Temperatures of drives are left out, because reading them sends a command to the drive.
+//! Facts about this machine during the run, for the verdict on its result. They are read only from /proc, /sys
+//! and the clocks, which never touches a target. Temperatures of drives are left out, because reading them
+//! sends a command to the drive.
 
 use fathom_stats::facts::{ClockFacts, DeviceFacts, MemoryFacts, RunFacts};
 use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns, wall_minus_monotonic_ns};
@@ -9,7 +10,7 @@ use std::path::Path;
 const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// The facts so far.
+/// The facts recorded so far.
 pub(super) struct FactWatch {
     clock: Clock,
     first: Look,
@@ -36,7 +37,8 @@ impl Look {
         Look {
             moment: clock.moment(),
             wall_minus_monotonic_ns: wall_minus_monotonic_ns(),
-            // Time spent suspended: only CLOCK_BOOTTIME counts it.
+            // The time that the system spent suspended. CLOCK_BOOTTIME advances during suspend, CLOCK_MONOTONIC
+            // does not.
             suspended_ns: clock_at(libc::CLOCK_BOOTTIME, now).map_or(0, |boot| boot.saturating_sub(now)),
         }
     }
@@ -59,7 +61,7 @@ impl FactWatch {
         }
     }
 
-    /// Takes another reading; `late_ns` is how late it is.
+    /// Takes another reading; `late_ns` says how late this call is compared with its schedule.
     pub(super) fn look(&mut self, late_ns: u64) {
         let now = Look::now(&self.clock);
         self.looks += 1;
@@ -104,7 +106,7 @@ impl FactWatch {
     }
 }
 
-/// How far the clock ran ahead of the system's between two moments, in parts per million.
+/// How far the I/O clock ran ahead of the system's clock between two moments, in parts per million.
 fn drift_ppm(clock: &Clock, from: Moment, to: Moment) -> f64 {
     let span_ns = to.ns.saturating_sub(from.ns);
     let own_ns = clock.span_ns(to.ticks.saturating_sub(from.ticks));
@@ -123,8 +125,8 @@ fn line(directory: &Path, file: &str) -> String {
     fs::read_to_string(directory.join(file)).unwrap_or_default().trim().to_owned()
 }
 
-/// Number of times that processors were thermally throttled since boot; `None` if the kernel does not report it. Cores
-/// count separately, a package counts once.
+/// Number of times that processors were thermally throttled since boot; `None` if the kernel does not report
+/// it. Throttling counts once per core and once per package.
 fn slowed_by_heat(processors: &Path) -> Option<u64> {
     let entries = fs::read_dir(processors).ok()?;
     let (mut cores, mut package, mut is_told) = (0, 0, false);
@@ -151,7 +153,7 @@ impl Memory {
         Memory::of(&text("/proc/meminfo"), &text("/proc/vmstat"))
     }
 
-    /// From lines such as `Dirty: 12 kB` (proc_meminfo(5)) and `pswpin 12` (proc_vmstat(5)).
+    /// Parses lines such as `Dirty: 12 kB` (proc_meminfo(5)) and `pswpin 12` (proc_vmstat(5)).
     fn of(meminfo: &str, vmstat: &str) -> Memory {
         let number = |text: &str, key: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(key));

@@ -25,8 +25,8 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// See [`Crew::awaited_bytes`](crate::crew::Crew::awaited_bytes). If a device can be observed, its counters
-    /// show the progress of a sync.
+    /// See [`Crew::awaited_bytes`](crate::crew::Crew::awaited_bytes). A sync on an observable device counts as
+    /// 0 bytes, because the device's counters already show its progress.
     pub(super) fn bytes_awaited_by(&self, index: usize) -> u64 {
         let in_flight = self.region.units(index).iter().filter(|unit| unit.is_in_flight());
         let of_units: u64 =
@@ -53,7 +53,8 @@ fn devices_below(block: &WorkerBlock) -> Vec<PathBuf> {
     let mounts = mounts();
     let mut found: Vec<PathBuf> = Vec::new();
     for number in block.devices() {
-        // A file system over several devices has its own number; its mount names one of the devices.
+        // A file system over several devices has its own device number, which no block device has; its mount
+        // names one of the devices.
         let own = disks::directory_of(number).or_else(|| {
             let name = mount_of_device(&mounts, number)?.report.source.strip_prefix("/dev/")?.to_owned();
             stack::disk_of(&PathBuf::from("/sys/class/block").join(name))
@@ -67,8 +68,9 @@ fn devices_below(block: &WorkerBlock) -> Vec<PathBuf> {
     found
 }
 
-/// Sum of counters that only grow when I/O completes: numbers and sectors of reads, writes, discards and
-/// flushes. Times in the queue also grow while a device hangs (Documentation/block/stat.rst).
+/// Sum of the counters that grow only when I/O completes: requests and sectors of reads, writes, discards and
+/// flushes. Queue times are left out, because they grow even while a device hangs
+/// (Documentation/block/stat.rst).
 fn counters(directory: &std::path::Path) -> u64 {
     const OF_ENDED_IO: [usize; 9] = [0, 1, 2, 4, 5, 6, 11, 13, 15];
     let text = fs::read_to_string(directory.join("stat")).unwrap_or_default();
@@ -76,7 +78,7 @@ fn counters(directory: &std::path::Path) -> u64 {
     OF_ENDED_IO.iter().filter_map(|&field| fields.get(field)).fold(0, |sum, value| sum.wrapping_add(*value))
 }
 
-/// Dirty bytes in the machine's memory, for any device.
+/// Dirty bytes in memory, summed over all devices of the machine.
 fn unwritten_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let of = |line: &str| {

@@ -1,4 +1,4 @@
-//! The log writer's process: started before any worker, ended after the last.
+//! The log writer's process: it starts before the first worker and ends after the last.
 
 use super::LocalCrew;
 use super::spawn::become_child;
@@ -82,7 +82,7 @@ impl LogKeeper for LocalCrew<'_> {
 }
 
 impl LocalCrew<'_> {
-    /// A worker has ended, possibly without closing its logs.
+    /// Closes the rings of a worker that has ended, because it may not have closed them itself.
     pub(super) fn close_logs_of(&self, index: usize) {
         let Some(logs) = self.region.logs() else { return };
         let start = self.region.worker(index).start_ns.load(Relaxed);
@@ -90,8 +90,8 @@ impl LocalCrew<'_> {
         logs.headers_of(index).for_each(|header| header.close(end_ns));
     }
 
-    /// The log writer has ended. If that was too early, workers must not wait for it any more, and that is an
-    /// event.
+    /// The log writer has ended. If it ended early, workers are told not to wait for it, and the loss is
+    /// returned as an event.
     pub(super) fn log_writer_ended(&mut self, ended: Ended) -> Option<Event> {
         if ended == Ended::Exited(0) {
             self.log_writer = LogWriter::Done;

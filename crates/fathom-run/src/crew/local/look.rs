@@ -1,4 +1,5 @@
-//! Reads a worker's state from the memory shared with this process. The worker takes no part in this, and need not be alive.
+//! Reads a worker's state from the memory shared with this process. The worker is not involved and need not be
+//! alive.
 
 use crate::crew::{CheckFigures, DirectionState, Figures, InFlight, SurroundingFigures, WorkerState};
 use crate::region::{Region, WorkerBlock};
@@ -10,10 +11,10 @@ use fathom_stats::samples::{DirectionSamples, LatencySamples};
 use fathom_sys::clock::{Clock, monotonic_ns};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How often figures are read again when a worker restarts them during the reading.
+/// Maximum number of readings: a worker that resets its figures during a reading makes the reading invalid.
 const TRIES: usize = 3;
 
-/// Present state of a worker.
+/// The current state of a worker.
 pub(super) fn state(region: &Region, index: usize) -> WorkerState {
     let waiting = region
         .arrivals(index)

@@ -1,5 +1,6 @@
-//! The machine of the workers, and the devices and file systems that hold their files: only from /proc and /sys, which never
-//! touches a target. Also those parts of the machine that a run changes or measures: control groups, idle processors.
+//! The machine of the workers, and the devices and file systems that hold their files: read only from /proc and
+//! /sys, which never touches a target. Also the parts of the machine that a run changes or measures: control
+//! groups and processor idleness.
 
 use super::disks::directory_of;
 use super::facts::FactWatch;
@@ -118,7 +119,7 @@ impl Machine for LocalCrew<'_> {
 }
 
 impl LocalCrew<'_> {
-    /// Holes that workers found below their loop devices.
+    /// Holes that workers found in the backing files of their loop devices.
     fn holes(&self) -> Vec<HoleFacts> {
         let mut found: Vec<HoleFacts> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
@@ -127,7 +128,7 @@ impl LocalCrew<'_> {
             };
             let Some(directory) = directory_of(device) else { continue };
             let device = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // Clones may use the same loop devices.
+            // Clones of a job may use the same loop devices, so each device is listed once.
             match found.iter_mut().find(|own| own.job == worker.name && own.device == device) {
                 Some(own) => {
                     own.part_bytes += part_bytes;
@@ -147,11 +148,12 @@ impl LocalCrew<'_> {
                 continue;
             }
             let paths = names::planned_paths(&worker.files.names);
-            // By the path's text: asking for the file itself might hang.
+            // The mount is found from the text of the path, because a system call on the file might hang.
             let by_path = paths.iter().filter_map(|path| mount_of(mounts, &current.join(path)));
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
-            // Files below /proc, and behind symbolic links to a file system without a device, are elsewhere;
-            // the worker has reported their device numbers.
+            // Files below /proc, and behind symbolic links to a file system without a device, are on another
+            // mount than their path suggests; their mounts are found by the device numbers that the worker has
+            // reported.
             let numbers: Vec<u64> = self.region.worker(index).devices().collect();
             let mut by_number: Vec<&Mount> =
                 numbers.iter().filter_map(|&number| mount_of_device(mounts, number)).collect();
@@ -195,7 +197,8 @@ fn machine() -> HostReport {
     }
 }
 
-/// Number of online processors, regardless of control groups and affinity: proc_stat(5) has a line for each.
+/// Number of online processors, regardless of control groups and affinity, from /proc/stat, which has one line
+/// per processor.
 fn processors_in(stat: &str) -> u32 {
     let number = |line: &str| {
         line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))

@@ -42,7 +42,7 @@ use stops::StopWatch;
 /// Workers on this machine, and the processes that serve them.
 pub struct LocalCrew<'a> {
     plan: &'a Plan,
-    /// Engines by job.
+    /// The engine of each job, by job index.
     engines: Vec<EngineEntry>,
     clock: Clock,
     /// Signals that the caller handles; children do not block them.
@@ -65,7 +65,7 @@ pub struct LocalCrew<'a> {
     stops: StopWatch,
     /// The created control groups.
     groups: MadeGroups,
-    /// OOM kills in this control group before the run, as the kernel counts them.
+    /// Number of OOM kills that the kernel had counted in this control group before the run.
     memory_kills: u64,
 }
 
@@ -74,11 +74,11 @@ pub struct LocalCrew<'a> {
 struct Member {
     /// Process that runs it (shared by the threads of a batch); `None` before its start and after its end.
     process: Option<u32>,
-    /// Started, and neither reported as ended nor released.
+    /// True if the worker was started and has been neither reported as ended nor released.
     is_running: bool,
-    /// Released because it is stuck.
+    /// True if the worker was released because it is stuck.
     is_stuck: bool,
-    /// sysfs directories of the devices below its files; filled in on first use.
+    /// sysfs directories of the devices below the worker's files; filled in on first use.
     devices: Option<Vec<PathBuf>>,
 }
 
@@ -142,7 +142,8 @@ impl<'a> LocalCrew<'a> {
         Start { worker, process }
     }
 
-    /// Kills a process with a stuck worker, once no other worker (a thread of the same process) needs it.
+    /// Kills a process that has a stuck worker, unless another worker (a thread of the same process) still
+    /// needs it.
     fn end_stuck_process(&self, pid: u32) {
         let members = || self.members.iter().filter(|member| member.process == Some(pid));
         if members().any(|member| member.is_stuck) && !members().any(|member| member.is_running) {
@@ -151,7 +152,7 @@ impl<'a> LocalCrew<'a> {
     }
 }
 
-/// The process could not be created.
+/// Describes why a process could not be created.
 fn refused(errno: Errno) -> Refusal {
     Refusal { errno, limits: exhausted::processes(errno) }
 }
@@ -214,7 +215,8 @@ impl Crew for LocalCrew<'_> {
         self.take_messages(&mut events);
         self.reap(&mut events);
         self.collect_ended_threads(&mut events);
-        // Messages that a process wrote before it ended still have to be read.
+        // A process that has ended may have left messages in the pipe, so they are read before its end is
+        // reported.
         self.take_messages(&mut events);
         events
     }

@@ -1,4 +1,4 @@
-//! New processes: one per worker, one for all threads of a batch, one for the layout.
+//! Creates processes: one per worker, one for all threads of a batch, one for the layout.
 
 use super::LocalCrew;
 use crate::crew::Stage;
@@ -8,8 +8,8 @@ use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The run's own processes need no more descriptors, and some programs that jobs start close as many as the
-/// limit allows.
+/// Upper limit on open files: fathom's processes need no more, and some programs started by jobs try to close
+/// every descriptor up to the limit.
 const MOST_OPEN_FILES: u64 = 1 << 20;
 
 impl LocalCrew<'_> {
@@ -71,7 +71,7 @@ impl LocalCrew<'_> {
 
 /// Sets a child up: its own session, no terminal, signals left to the supervisor, killed with its parent.
 pub(super) fn become_child(blocked_signals: &[i32]) {
-    // A failure here does not prevent the run.
+    // The run works without the parent-death signal, so its failure is ignored.
     let _ = process::die_with_parent();
     if process::parent_is_gone() {
         process::exit_now(1);
@@ -83,15 +83,17 @@ pub(super) fn become_child(blocked_signals: &[i32]) {
         signal::ignore(ignored);
     }
     signal::unblock(blocked_signals);
-    // Jobs with many files, and clones that share a descriptor table, get the hard limit.
+    // Jobs with many files, and clones that share a descriptor table, may need more descriptors than the soft
+    // limit allows, so it is raised to the hard limit.
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
-    // Readers of the program's output must see its end even if this process hangs.
+    // Closes the standard streams, so that readers of the program's output see its end even if this process
+    // hangs.
     for stream in 0..=2 {
         process::detach_stream(stream);
     }
 }
 
-/// Runs a function in a child; a defect becomes an error of the job, not a backtrace.
+/// Runs a function in a child. A panic is reported as the job's error instead of a backtrace.
 fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
         context.end_with_defect(&*payload);

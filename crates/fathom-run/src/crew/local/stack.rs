@@ -1,5 +1,5 @@
-//! The devices below a block device: members of md and dm devices, disks of partitions, the disk that holds the file of a
-//! loop device. Only from sysfs and the list of mounts, which never touches a device.
+//! The devices below a block device: members of md and dm devices, disks of partitions, the disk that holds the
+//! file of a loop device. Reads only sysfs and the list of mounts, which never touches a device.
 
 use crate::mounts::{Mount, mount_of};
 use fathom_stats::host::LoopFileReport;
@@ -17,7 +17,7 @@ pub(super) fn disk_of(link: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Kernel names of all devices below the one of this sysfs directory, each once.
+/// Kernel names of all devices below the device with this sysfs directory, without duplicates.
 pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
     let mut found = Vec::new();
     let mut to_visit = next(directory, mounts);
@@ -33,7 +33,7 @@ pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
     found
 }
 
-/// The files of the loop device of this sysfs directory, and of those below it.
+/// The backing files of the loop device with this sysfs directory, and of the loop devices below it.
 pub(super) fn loop_files(directory: &Path, mounts: &[Mount]) -> Vec<LoopFileReport> {
     let below = below(directory, mounts).into_iter().map(|name| Path::new("/sys/class/block").join(name));
     std::iter::once(directory.to_owned()).chain(below).filter_map(|own| loop_file(&own, mounts)).collect()
@@ -61,15 +61,15 @@ pub(super) fn disk_below_loop(directory: &Path, mounts: &[Mount]) -> Option<Path
     next(directory, mounts).into_iter().next()
 }
 
-/// The devices directly below this one.
+/// The devices directly below the given one.
 fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = members(directory).collect();
     if directory.join("partition").exists() {
         found.extend(directory.parent().map(Path::to_path_buf));
     }
     if let Some(file) = backing_file(directory) {
-        // Device files have the kernel's names; symbolic links were followed when the loop device was
-        // attached.
+        // The name of a device file in /dev is the kernel's name: the kernel resolved symbolic links when the
+        // loop device was attached.
         let own_link = file.strip_prefix("/dev").ok().map(|name| Path::new("/sys/class/block").join(name));
         let link = own_link
             .filter(|link| link.exists())

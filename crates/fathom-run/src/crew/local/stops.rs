@@ -1,5 +1,5 @@
-//! Periods in which worker processes were stopped by signals. The figures include this time, although neither
-//! the workers nor the storage worked.
+//! Periods in which worker processes were stopped by signals. The results include these periods, although no
+//! I/O was done in them.
 
 use fathom_stats::facts::{MOST_STOPS, StopFacts};
 use fathom_sys::process::Stop;
@@ -7,7 +7,7 @@ use fathom_sys::process::Stop;
 /// All recorded stops.
 #[derive(Default)]
 pub(super) struct StopWatch {
-    /// Monotonic ns when the jobs of the run were started.
+    /// Monotonic time at which the run's jobs started, ns.
     origin_ns: u64,
     open: Vec<Stopped>,
     over: Vec<StopFacts>,
@@ -16,7 +16,7 @@ pub(super) struct StopWatch {
 /// A process that is stopped.
 struct Stopped {
     pid: u32,
-    /// Jobs whose clones run in it.
+    /// The jobs whose clones run in this process.
     jobs: Vec<String>,
     since_ns: u64,
 }
@@ -71,7 +71,7 @@ mod tests {
         let mut watch = StopWatch::default();
         watch.begin(1000 * MS);
         watch.note(7, job("a"), Stop::Stopped, 1500 * MS);
-        // A debugger may stop a process that is already stopped.
+        // A debugger may stop a process that is already stopped, so a second stop must not restart the period.
         watch.note(7, job("a"), Stop::Stopped, 1600 * MS);
         watch.note(8, job("b"), Stop::Continued, 1650 * MS);
         watch.note(7, job("a"), Stop::Continued, 2700 * MS);
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(times, expected.map(|(job, begin, length)| (job.to_owned(), begin, length)));
         watch.end(8, 3600 * MS);
         assert_eq!(watch.report(9000 * MS).last().map(|stop| stop.length_ms), Some(600));
-        // Threads of several jobs may share a process.
+        // Threads of several jobs may share a process, so one stop belongs to several jobs.
         watch.note(9, vec!["c".to_owned(), "d".to_owned()], Stop::Stopped, 9000 * MS);
         let last: Vec<String> = watch.report(9100 * MS).into_iter().skip(3).map(|stop| stop.job).collect();
         assert_eq!(last, ["c", "d"]);

@@ -17,7 +17,7 @@ pub(super) fn budget_plan(subject: &Subject<'_>) -> BudgetPlan {
     }
 }
 
-/// With a given seed, or with `randrepeat=0`, each pass uses different random numbers.
+/// True if each pass repeats the same random numbers. A given seed, or `randrepeat=0`, makes passes differ.
 fn repeats_passes(job: &JobSpec) -> bool {
     job.io_type.randrepeat && !job.is_set("randseed")
 }

@@ -37,7 +37,8 @@ pub(super) fn amounts(subject: &Subject<'_>) -> Amounts {
     }
 }
 
-/// Clones that precede this one in terms of offset_increment: on this host, or on all hosts that share the files.
+/// Number of clones that precede this one for `offset_increment`: on this host, or on all hosts that share the
+/// files.
 fn clones_before(subject: &Subject<'_>) -> u32 {
     let Subject { spec, job, place, .. } = subject;
     let hosts_before = match names::host_worked_on(spec, job) {
@@ -47,7 +48,7 @@ fn clones_before(subject: &Subject<'_>) -> u32 {
     place.subjob.saturating_add(hosts_before.saturating_mul(job.job_description.numjobs))
 }
 
-/// Total number of such clones.
+/// Total number of clones among which `offset_increment` counts.
 fn all_clones(subject: &Subject<'_>) -> u32 {
     let Subject { spec, job, .. } = subject;
     let hosts = match &spec.place {
@@ -70,7 +71,7 @@ fn share(subject: &Subject<'_>) -> Option<Share> {
             let runners = host.runners(job.wanted_hosts());
             (runners.iter().position(|runner| *runner == worked_on).unwrap_or(0) as u32, runners.len() as u32)
         }
-        // A single host has the whole data set.
+        // A single host works on the whole data set.
         _ => (0, 1),
     };
     Some(Share {

@@ -29,7 +29,7 @@ fn times_calls_alone(subject: &Subject<'_>) -> bool {
 }
 
 fn limits_ns(job: &JobSpec) -> PerDirection<u64> {
-    // 0 means no limit.
+    // A limit of 0 means no limit.
     let in_ns = |limit: Duration| if limit.is_zero() { u64::MAX } else { limit.as_nanos() as u64 };
     job.latency.max_latency.map(|limit| limit.map_or(u64::MAX, in_ns))
 }

@@ -1,5 +1,5 @@
-//! From typed jobs to workers: clones, groups, stages, and one builder per feature. No other code in this crate reads
-//! options. Builders produce plain data of [`super::model`].
+//! From typed jobs to workers: clones, groups, stages, and one builder per feature. No other code in this crate
+//! reads options. The builders produce the plain data types of [`super::model`].
 
 mod arrivals;
 mod block_errors;
@@ -40,7 +40,7 @@ use questions::{has_own_seeds, verifies};
 use replay::{Log, ReplayPlanner};
 use std::path::{Path, PathBuf};
 
-/// One clone of a job, with data that several builders need.
+/// One clone of a job, with the data that several builders need.
 struct Subject<'a> {
     spec: &'a RunSpec,
     job: &'a JobSpec,
@@ -67,7 +67,7 @@ struct Place {
 }
 
 impl Subject<'_> {
-    /// The job reads, writes and trims.
+    /// The job's directions: whether it reads, writes and trims.
     fn directions(&self) -> [bool; 3] {
         Direction::ALL.map(|direction| match self.replay {
             Some(replay) => replay.uses(direction),
@@ -75,7 +75,7 @@ impl Subject<'_> {
         })
     }
 
-    /// The path of a log or state file: in the directory `--aux-path` unless its name has a directory.
+    /// The path of a log or state file: relative names are relative to `--aux-path`.
     fn beside(&self, name: impl AsRef<Path>) -> PathBuf {
         beside(self.spec, name)
     }
@@ -105,7 +105,7 @@ impl Plan {
             refuse_changes(spec, job, &engine)?;
             let waits_for = waitee(spec, index, job)?;
             if !runs_here(spec, job)? {
-                // Clones have the same numbers on all hosts.
+                // Clones are numbered identically on all hosts, so clones of other hosts' jobs count as well.
                 clones += job.job_description.numjobs;
                 continue;
             }
@@ -192,7 +192,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
         block_bytes: block_errors::block_bytes(&subject)?,
         command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),
-        // Engines that move no data have none to verify.
+        // Engines that move no data have no data to verify.
         verify: if engine.moves_data() { verify::verify_plan(&subject)? } else { None },
         replay: subject.log.map(|log| log.plan.clone()),
         recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
@@ -204,7 +204,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
     })
 }
 
-/// The path of a log or state file: in the directory `--aux-path` unless its name has a directory.
+/// The path of a log or state file: relative names are relative to `--aux-path`.
 fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     match &spec.program.aux_path {
         Some(directory) => directory.join(name),
@@ -214,11 +214,12 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
 
 /// True if a pass over the files ends after as many bytes as the files have, and the next pass starts from the
 /// beginning. This is how engines with a queue behave; synchronous engines continue to the end of the targets,
-/// and so does a job that only ends by time and is not read back. A trim is never separated from its write.
+/// and so do jobs that end only by time and do not read their data back. A trim is never separated from its
+/// write.
 fn passes_end_by_size(job: &JobSpec, engine: &EngineDef) -> bool {
     let queues = job.depth.iodepth >= engine.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
     let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
-    // All sequential writes beyond the end of the files come before reading back.
+    // Sequential writes beyond the end of the files are all issued before any data is read back.
     let writes_on = verifies(job) && job.io_type.rw.rw == Rw::Write && questions::goes_beyond_a_pass(job);
     queues && !trims_first && !writes_on && (verifies(job) || !job.time.time_based)
 }
@@ -234,7 +235,7 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
 /// With `--readonly` no names are created or removed and no space is allocated, whatever the direction of the
 /// I/O.
 fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), PlanError> {
-    // Memory backed by a file (`mem=mmap:FILE`) creates the file and writes to it.
+    // `mem=mmap:FILE` creates the file and writes to it, which `--readonly` forbids.
     if let (Some(path), true) = (&job.buffers.mem.file, spec.program.readonly) {
         return Err(PlanError::ReadonlyMemory { job: job.name.clone(), path: path.into() });
     }

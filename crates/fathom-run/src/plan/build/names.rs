@@ -8,7 +8,7 @@ use fathom_spec::value::{FileNames, split_file_names};
 use fathom_spec::{JobSpec, RunSpec, directories_of_tree};
 use std::path::PathBuf;
 
-/// What file names depend on: a clone of a job on this host.
+/// A clone of a job on this host, as far as file names depend on it.
 #[derive(Clone, Copy)]
 struct Clone<'a> {
     spec: &'a RunSpec,
@@ -44,14 +44,14 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
     let names = match (&options.filename, &options.opendir) {
         (Some(FileNames(names)), _) => {
             let count = if job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
-            // With `--client`, as in fio, clients that share a directory have separate files in it.
+            // With `--client`, clients that share a directory have separate files in it, as in fio.
             let before = client(clone).filter(|_| directory.is_some()).map(|client| format!("{client}."));
             let before = before.unwrap_or_default();
             Names::Listed(
                 names[..count].iter().map(|name| PathBuf::from(format!("{before}{name}"))).collect(),
             )
         }
-        // The files are those in the `opendir` directory.
+        // The job uses the files in the `opendir` directory, so it names none itself.
         (None, Some(_)) => Names::Listed(Vec::new()),
         (None, None) => {
             let before = match (client(clone).filter(|_| directory.is_some()), host(clone)) {
@@ -66,7 +66,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
             Names::Numbered { texts, count: wanted, tree }
         }
     };
-    // A job named after a device uses that device.
+    // A job without file names that is named after a device uses that device.
     let may_be_device = options.filename.is_none() && options.nrfiles <= 1 && options.tree_files == 0;
     NamesPlan {
         directory,
@@ -113,7 +113,7 @@ fn host(clone: &Clone<'_>) -> Option<String> {
     host_in_names(spec, job, place)
 }
 
-/// The host whose files the job uses, as a component of their names.
+/// The host whose files the job uses, as part of their names.
 fn host_in_names(spec: &RunSpec, job: &JobSpec, place: &HostPlace) -> Option<String> {
     Some(place.name_of(host_worked_on(spec, job)?).replace('/', "_"))
 }
@@ -137,8 +137,8 @@ pub(super) fn host_worked_on(spec: &RunSpec, job: &JobSpec) -> Option<u32> {
     runners.get((at + further) % runners.len()).copied()
 }
 
-/// The directory of a clone: directories are assigned in turn, but clones with named files share them, in the
-/// first one.
+/// The directory of a clone: directories are assigned to clones in turn. Clones of a job that names its files
+/// share these files, so all of them use the first directory.
 fn directory(clone: &Clone<'_>) -> Option<String> {
     let options = &clone.job.file;
     let list = split_file_names(options.directory.as_deref()?);
@@ -185,7 +185,7 @@ mod tests {
     use crate::files::names::planned_paths;
     use fathom_spec::{Outcome, SystemSource, parse};
 
-    /// The first file of a job on each of the hosts a/b, b and c.
+    /// The first file of a job on each of three hosts: a/b, b and c.
     fn names_on_hosts(words: &str) -> Vec<String> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let outcome = parse("fathom", &words, &SystemSource::new(4096));

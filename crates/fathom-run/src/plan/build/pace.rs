@@ -12,15 +12,15 @@ use fathom_stats::{Direction, PerDirection};
 /// The pacing of a clone's I/O, if anything limits it.
 pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
     let options = &subject.job.rate;
-    // Limits on unused directions have no effect.
+    // A limit on a direction that the job does not use has no effect.
     let used = subject.targets.used_directions();
     let pace = PacePlan {
         rates: PerDirection::from_fn(|direction| {
-            // The rate of an open loop is not a limit.
+            // With an open loop, `rate` is the arrival rate rather than a limit.
             let is_limited = used.contains(&direction) && !options.open_loop;
             is_limited.then(|| rate(subject, direction)).flatten()
         }),
-        // A direction without a share in the mix must not get ahead of the other.
+        // A direction whose share of the mix is 0 must not get ahead of the other one.
         is_mix: matches!(subject.targets.directions, DirectionPlan::Mix(1..=99)),
         think: think_time(subject.job),
         think_cycles: u64::from(options.thinkcycles),
@@ -31,7 +31,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
         || pace.think.is_some()
         || pace.minimum.is_some()
         || pace.think_cycles > 0;
-    // A replayed log determines the pace.
+    // A replayed log determines the pace itself.
     (holds_back && subject.log.is_none()).then_some(pace)
 }
 

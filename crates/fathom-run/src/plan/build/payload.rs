@@ -14,7 +14,8 @@ pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> PayloadRule {
     let buffers = &job.buffers;
     let pattern = job.buffers.buffer_pattern.as_ref().map(assembled);
     let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
-    // Deduplicable content has to differ between blocks: only its compressible part contains the pattern.
+    // Blocks must differ to be deduplicated at the requested rate, so the pattern fills only their compressible
+    // part.
     match (compress_percent, duplicates(job, shortest_write), pattern) {
         (0, None, Some(pattern)) | (100, _, Some(pattern)) => PayloadRule::Pattern(pattern),
         (100, _, None) => PayloadRule::Zero,
@@ -56,7 +57,7 @@ fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
     Some(Duplicates { percent, source })
 }
 
-/// Concatenates the parts of a pattern.
+/// Concatenates the parts of a pattern into its bytes.
 pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
     let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
     for part in &given.0 {
@@ -72,8 +73,7 @@ pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
     Pattern { bytes, offset_places }
 }
 
-/// `dedupe_global`: one working set for all clones that request it. Each contributes the share of its own
-/// pages that one clone has in the run, so the set does not grow with the number of clones.
+/// `dedupe_global`: one working set for all clones that request it. Each contributes the share of its pages that one clone has in the run, so the set does not grow with the number of clones.
 pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), PlanError> {
     let clones = plan.workers.len() as u64;
     let mut shared = Vec::new();

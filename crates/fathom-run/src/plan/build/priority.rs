@@ -5,9 +5,9 @@ use fathom_spec::JobSpec;
 use fathom_spec::engines::{EngineDef, PriorityOptions};
 use fathom_stats::Direction;
 
-/// The priority of a job's clones; without one they inherit the caller's.
+/// The priority of a job's clones; without these options, clones inherit the caller's priority.
 pub(super) fn job_priority(job: &JobSpec) -> Priority {
-    // Without a class, best effort is used; the kernel refuses a level without a class.
+    // The default class, because the kernel refuses a level without a class.
     const BEST_EFFORT: u32 = 2;
     let options = &job.threads;
     if options.prio.is_none() && options.prioclass.is_none() && options.priohint.is_none() {
@@ -17,7 +17,7 @@ pub(super) fn job_priority(job: &JobSpec) -> Priority {
     Priority::new(class, options.prio.unwrap_or(0), options.priohint.unwrap_or(0))
 }
 
-/// Priorities of individual I/Os, if the engine has such options and they are set.
+/// Priorities of individual I/Os, if the engine supports them and the job sets any.
 pub(super) fn command_priorities(job: &JobSpec, engine: &EngineDef) -> Option<CommandPriorities> {
     let options = engine.priorities?(job);
     let mut priorities = CommandPriorities { values: vec![job_priority(job)], shares: Default::default() };

@@ -14,7 +14,7 @@ pub(super) fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 
-/// True if every run uses the same seeds.
+/// True if the job uses the same seeds in every run.
 pub(super) fn has_own_seeds(job: &JobSpec) -> bool {
     job.io_type.randrepeat || job.is_set("randseed")
 }

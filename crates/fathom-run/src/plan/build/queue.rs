@@ -11,8 +11,8 @@ pub(super) fn queue_plan(job: &JobSpec) -> QueuePlan {
     let at_most_depth = |value: u32| if value == 0 { depth } else { value.min(depth) };
     let complete_min = options.iodepth_batch_complete_min.min(depth);
     // fio by default fetches one completion at a time and leaves the others waiting, which adds to their
-    // latency. Unless the job says otherwise, fathom fetches all completions together and refills the queue
-    // after each, so that it stays full.
+    // latency. Unless the job says otherwise, fathom fetches all available completions together and refills the
+    // queue after each of them, which keeps the queue full.
     let complete_max = match options.iodepth_batch_complete_max {
         Some(max) if job.is_set("iodepth_batch_complete_max") && max > 0 => max.max(complete_min),
         _ => depth,

@@ -7,7 +7,7 @@ use crate::plan::model::syncs::{FinalSync, SyncPlan};
 pub(super) fn sync_plan(subject: &Subject<'_>) -> SyncPlan {
     let options = &subject.job.io_type;
     let writes = subject.directions()[1];
-    // Syncs follow writes; a replayed log contains its own.
+    // Syncs follow writes. A replayed log contains its own syncs, so none are added.
     let every = |writes_between: u32| match writes && subject.log.is_none() {
         true => u64::from(writes_between),
         false => 0,

@@ -14,7 +14,7 @@ use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
 use fathom_stats::{Direction, PerDirection};
 
-/// In a replay, the log overrides the job.
+/// Builds the order of a clone's target blocks. In a replay, the log's properties replace the job's.
 pub(super) fn target_plan(
     job: &JobSpec,
     engine: &EngineDef,
@@ -32,7 +32,8 @@ pub(super) fn target_plan(
     let distribution = distribution(job);
     let random = replay.is_none()
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
-    // For other jobs, rules across options have disabled the map already, because a map could not be kept.
+    // For other jobs, the rules across options have already disabled the map, because it could not represent
+    // their blocks.
     let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
     TargetPlan {
         directions,
@@ -74,7 +75,7 @@ fn passes_wrap(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: boo
             (DirectionPlan::Mix(_), false) => true,
             (_, false) => false,
             (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !passes_end_by_size,
-            // Using one file after the other requires reaching the end of each.
+            // A job that uses its files one after the other must reach the end of each, so it does not wrap.
             (_, true) => has_no_holes && !passes_end_by_size && !goes_file_by_file(job),
         }
 }
@@ -91,7 +92,7 @@ fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_siz
     let has_steps = job.io_type.rw.postfix.is_some()
         || job.io_type.percentage_random.values().any(|&percent| percent < 100);
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
-    // A pass limited by size covers each file once.
+    // A pass limited by size covers each file once, so it never starts one over.
     goes_round(job)
         && !passes_end_by_size
         && (has_several_files(job) || has_steps || is_mix)
@@ -131,7 +132,7 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
         if let Some(ranges) = &job.block_size.bsrange {
             let range = ranges[direction];
             if range.max == 0 {
-                // The `bssplit` entry of this direction is empty.
+                // `bssplit` has no entry for this direction, so `bs` applies.
                 return LengthRule::Fixed(job.block_size.bs[direction]);
             }
             if range.min != range.max {
@@ -193,14 +194,14 @@ fn stride(job: &JobSpec) -> Option<StrideRule> {
         length: if options.zonerange > 0 { options.zonerange } else { options.zonesize },
         skip: match options.zoneskip {
             Some(SizeSpec::Bytes(bytes)) => bytes,
-            // The rules across options refuse this.
+            // The rules across options refuse percentages and zones here.
             Some(SizeSpec::Percent(_) | SizeSpec::Zones(_)) | None => 0,
         },
     })
 }
 
 fn file_rule(job: &JobSpec, engine: &EngineDef) -> FileRule {
-    // A mapped file stays mapped, so `openfiles` has no effect.
+    // A mapped file stays mapped, so `openfiles` has no effect on it.
     let limit = job.file.openfiles.filter(|_| !engine.maps_files);
     let most_open = limit.map(|limit| limit.max(1) as usize);
     let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)), most_open };

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Patterns are repeated up to this length, so that filling and comparing work on long runs of bytes.
+/// Patterns are repeated up to this length, because filling and comparing are faster on long runs of bytes.
 const PATTERN_STRIDE: usize = 4096;
 
 /// The verification of a clone, if its job verifies.
@@ -44,7 +44,8 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
         header_offset: options.verify_offset.unwrap_or(0),
         pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
         pattern_interval: options.verify_pattern_interval,
-        // In a run limited by time, the last write of a block is unknown.
+        // The seed in the header cannot be checked in a run limited by time, because the last write of each
+        // block is unknown.
         checks_seed: options.verify_header_seed && !counts_by_time && !checks_in_place,
         checks_number: options.verify_write_sequence && !counts_by_time && !checks_in_place,
     };
@@ -52,19 +53,19 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
     let state = subject.beside(state_file(&state_owner(subject.spec, job), job, thread_number));
-    // Data is read back at the end of a pass, which a job that is limited only by time may never reach, unless it
-    // goes through its files in order.
+    // Data is read back at the end of a pass, which a job that is limited only by time may never reach, unless
+    // it traverses its files in order.
     let goes_through_files = !targets.random && targets.stride.is_none();
     let has_passes = passes_end_by_size || goes_through_files || !job.time.time_based;
     let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);
     let goes_beyond = goes_beyond_a_pass(job);
     let goes_over_itself = may_overlap(job, targets, passes_end_by_size);
     let once_each = targets.random && !goes_over_itself;
-    // For a random job that may not reset zones, a pass ends when all zones are full.
+    // In a random job that may not reset zones, a pass ends when all zones are full.
     let fills_zones = targets.random && targets.follows_zones;
     let reads_back_last = goes_beyond && !once_each && !fills_zones && !passes_end_by_size;
-    // Beyond one pass, blocks are read back in the order of their offsets even if none is written twice in a
-    // pass.
+    // If the job continues beyond one pass, blocks are read back in the order of their offsets, even if no pass
+    // writes a block twice.
     let may_overlap = goes_over_itself || goes_beyond;
     let is_repeated = goes_beyond || job.job_description.loops > 1 || goes_again_through_holes;
     Ok(Some(VerifyPlan {
@@ -79,32 +80,34 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
         reads_back,
         wants_checks: options.do_verify || !writes || only_checks,
         counted_reads: match passes_end_by_size {
-            // Engines with a queue continue up to `io_size` if nothing is read back.
+            // If nothing is read back, engines with a queue continue until their own I/O reaches `io_size`.
             true if !options.do_verify => CountedReads::None,
-            // A job that only reads verifies its own reads.
+            // A job that only reads verifies its own reads, so no further reads count.
             _ if !writes => CountedReads::None,
             _ if reads_back_last => CountedReads::None,
-            // The job ends by time, whether or not everything was read back.
+            // The job ends by time, regardless of whether everything was read back.
             _ if job.time.time_based => CountedReads::None,
-            // A pass over blocks that may repeat at random ends after a fixed number of bytes, and the job ends
+            // A pass over random blocks that may repeat ends after a fixed number of bytes, and the job ends
             // with it.
             _ if targets.random && !targets.each_block_once && !fills_zones => CountedReads::None,
             _ if goes_over_itself => CountedReads::Places,
             _ => CountedReads::Writes,
         },
         may_overlap: may_overlap || only_checks && is_repeated,
-        // Filled in after all workers are planned.
+        // Set later by `mark_shared_blocks`, once all workers are planned.
         shares_blocks: false,
-        // Reading back between two passes keeps their writes apart.
+        // If data is read back between two passes, the writes of these passes cannot be in flight together, so
+        // they need no serialization.
         serializes_writes: may_overlap || !reads_back && (is_repeated || job.time.time_based),
-        // Writes have to be remembered if later ones may overwrite them.
+        // Writes are regenerated instead of remembered unless later writes may overwrite them.
         regenerates: options.experimental_verify
             && !may_overlap
             && !only_checks
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
-        // Data from another run, or data to be regenerated, is not known byte by byte.
+        // The device can compare only data that is known byte by byte, which data of another run and
+        // regenerated data are not.
         device_compares: subject.engine.sends_commands
             && job.private.io_uring.verify_mode == VerifyCommand::Compare
             && !only_checks
@@ -148,10 +151,10 @@ pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
 }
 
 /// Marks workers whose blocks other workers of their stage may also write, or have written before a
-/// `verify_only`. They may find any of these writes, each of which only has to be intact.
+/// `verify_only`. Such a worker accepts the data of any of these writes, as long as the block is intact.
 pub(super) fn mark_shared_blocks(plan: &mut Plan) {
     let (jobs, workers) = (&plan.jobs, &mut plan.workers);
-    // Comparing the names of many files takes time.
+    // Comparing the names of many files takes time, so it is skipped if no worker verifies.
     if workers.iter().all(|worker| worker.verify.is_none()) {
         return;
     }
@@ -185,14 +188,14 @@ pub(super) fn mark_shared_blocks(plan: &mut Plan) {
 /// A worker that writes to a file.
 struct Writer {
     index: usize,
-    /// The part that it writes, if known.
+    /// The byte range that the worker writes, if known.
     part: Option<Range<u64>>,
-    /// Its job, and its share of that job's data.
+    /// Index of the worker's job, and the worker's share of that job's data.
     share: Option<(usize, Share)>,
 }
 
 impl Writer {
-    /// True if another worker may write the same blocks.
+    /// True if the two workers may write the same blocks.
     fn meets(&self, other: &Writer) -> bool {
         let both = self.part.as_ref().zip(other.part.as_ref());
         let are_apart = both.is_some_and(|(own, theirs)| own.end <= theirs.start || theirs.end <= own.start);
@@ -235,8 +238,8 @@ fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
     })
 }
 
-/// True for a job that verifies only data, skipping holes: bytes moved and bytes read back both count against
-/// `size`, and the file is traversed again until they suffice.
+/// True for a job that skips holes and verifies only the data between them: bytes moved and bytes read back
+/// both count against `size`, and the file is traversed again until they suffice.
 pub(super) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
     let has_holes = targets.postfix.is_some() && !targets.random && !targets.follows_zones;
     has_holes && verifies(job) && job.verification.do_verify
@@ -247,18 +250,18 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) ->
     let each_once = match targets.random {
         true => {
             let everywhere = targets.random_percent.values().all(|&percent| percent >= 100);
-            // An LFSR keeps no map, so longer I/Os may overlap.
+            // An LFSR keeps no map, so I/Os longer than a block may overlap.
             let has_map = targets.generator != GeneratorKind::ShiftRegister || targets.has_one_length();
             targets.each_block_once && targets.postfix.is_none() && everywhere && has_map
         }
         false => targets.postfix.is_none(),
     };
-    // A trim must have completed before the write of the same range begins.
+    // A trim must complete before the write of the same range begins, so the two must not overlap.
     let trims_first = targets.directions == DirectionPlan::TrimThenWrite;
-    // Without a reset threshold, a random job does not reset a zone that it has filled in the same pass.
+    // Without a reset threshold, a random job never resets a zone that it has filled in the same pass.
     let rewrites_zones =
         targets.follows_zones && (!targets.random || job.file.zone_reset_threshold.is_some());
-    // Skewed file orders visit files more than once.
+    // Skewed file orders visit some files more than once.
     let comes_again = targets.files.order.is_skewed();
     !each_once
         || comes_again

@@ -11,7 +11,7 @@ use fathom_stats::{Direction, PerDirection};
 /// The zone rules of a job, if it has any.
 pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
     let (options, targets) = (&subject.job.file, &subject.targets);
-    // With verify_only, reads take the place of writes, and the zones must not be filled with data first.
+    // With `verify_only`, reads replace the writes, so the zones must not be filled with data first.
     let only_reads = verifies(subject.job) && subject.job.verification.verify_only;
     (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
         zone_size: options.zonesize,
@@ -38,7 +38,7 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
 fn write_order(subject: &Subject<'_>) -> WriteOrder {
     let (job, engine) = (subject.job, subject.engine);
     let ring = &job.private.io_uring;
-    // The device decides where appended blocks go; their location only matters if they are read back.
+    // Appended blocks are placed by the device, so their order matters only if they are read back.
     let has_no_order = engine.on_media && (!only_appends(subject) || verifies(job));
     let has_threads = job.depth.io_submit_mode == IoSubmitMode::Offload
         || engine.hands_to_threads

@@ -3,12 +3,12 @@
 use fathom_spec::value::SizeSpec;
 use serde::{Deserialize, Serialize};
 
-/// Amounts that can only be converted to bytes once the files are known.
+/// Amounts that can be converted to bytes only once the files are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Amounts {
     /// How much of its files a job uses (`size`).
     pub size: Option<SizeSpec>,
-    /// How much data it moves in total (`io_size`).
+    /// How much data the job moves in total (`io_size`).
     pub io_size: Option<SizeSpec>,
     /// Offset of the first clone in each file (`offset`).
     pub offset: SizeSpec,
@@ -19,7 +19,7 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// A copy with zones converted to bytes; a zone has this size.
+    /// Returns a copy in which amounts in zones of `zone_size` bytes are converted to bytes.
     pub fn in_bytes(&self, zone_size: u64) -> Amounts {
         let convert = |amount: SizeSpec| match amount {
             SizeSpec::Zones(zones) => SizeSpec::Bytes(zones.saturating_mul(zone_size)),

@@ -1,4 +1,4 @@
-//! The amount of work of a worker, and its passes over the files.
+//! How much work a worker does, and its passes over the files.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 pub struct BudgetPlan {
     /// Number of repetitions; at least 1.
     pub loops: u64,
-    /// I/Os of each loop, if limited.
+    /// Number of I/Os in each loop, if limited.
     pub ios: Option<u64>,
-    /// There is a single pass with no other limit; it may move more bytes than the files have.
+    /// True if the job makes a single pass with no other limit; it may move more bytes than the files have.
     pub is_single_pass: bool,
-    /// A pass ends after the bytes of `size`, or of a larger `io_size`, at any position.
+    /// True if a pass ends after the bytes of `size`, or of a larger `io_size`, at any position.
     pub passes_end_by_size: bool,
-    /// Data between holes is traversed again until bytes moved plus bytes read back reach `size`.
+    /// True if data between holes is traversed again until bytes moved plus bytes read back reach `size`.
     pub goes_again_through_holes: bool,
-    /// Every pass over the files repeats the first one.
+    /// True if every pass over the files repeats the first one.
     pub repeats_passes: bool,
 }

@@ -30,15 +30,15 @@ pub enum DistributionRule {
         /// Position of the mean.
         center: Option<f64>,
     },
-    /// Zones by percentage of the range, for each direction.
+    /// A share of the I/Os for each zone, with zone sizes in percent of the range, per direction.
     Zoned(PerDirection<Vec<ZoneShare>>),
-    /// Zones by size, for each direction.
+    /// A share of the I/Os for each zone, with zone sizes in bytes, per direction.
     ZonedAbsolute(PerDirection<Vec<ZoneShare>>),
-    /// A list of block numbers in turn; `stride` advances each repetition by the length of the list.
+    /// A repeated list of block numbers; with `stride`, each repetition is shifted by the length of the list.
     Sequence {
         /// Block numbers.
         blocks: Vec<u64>,
-        /// Advance at each repetition.
+        /// True if each repetition is shifted by the length of the list.
         stride: bool,
     },
     /// One pass that brings a flash disk to the steady state of random writes.
@@ -48,7 +48,7 @@ pub enum DistributionRule {
 /// A zone of the range and its share of the I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZoneShare {
-    /// Percent of the I/Os.
+    /// Share of the I/Os in percent.
     pub access_percent: u32,
     /// Size of the zone: percent of the range, or bytes for absolute zones.
     pub size: u64,
@@ -57,16 +57,16 @@ pub struct ZoneShare {
 /// Parameters of a preconditioning pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionRule {
-    /// Regions in which writes are counted.
+    /// Number of regions in which writes are counted.
     pub regions: u32,
-    /// Over-provisioned flash, as a share of the logical size: between 0 and 1.
+    /// Over-provisioned flash, as a fraction of the logical size, from 0 to 1.
     pub over_provisioning: f64,
     /// Assumed write cache of the disk: a block is overwritten only after this many bytes of other data.
     pub cache_bytes: u64,
 }
 
 impl PreconditionRule {
-    /// Number of writes in a pass over this many blocks.
+    /// Number of writes in a preconditioning pass over this many blocks.
     pub fn writes(&self, blocks: u64) -> u64 {
         blocks + (blocks as f64 * self.over_provisioning).round() as u64
     }

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 /// Error tolerance of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorPlan {
-    /// Errors of reads.
+    /// Tolerance for errors of reads.
     pub reads: Tolerance,
-    /// Errors of all other operations on files.
+    /// Tolerance for errors of all other operations on files.
     pub writes: Tolerance,
     /// Verification errors.
     pub checks: Tolerance,
-    /// Whether tolerated errors are still reported.
+    /// True if tolerated errors are still reported.
     pub tells: bool,
 }
 
 /// Tolerated errors of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// Tolerate device errors and data errors.
+    /// True if device errors and data errors are tolerated.
     pub goes_on: bool,
-    /// Tolerate the listed errnos.
+    /// Further errnos to tolerate.
     pub errors: Vec<i32>,
 }

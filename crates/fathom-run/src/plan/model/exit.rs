@@ -1,4 +1,4 @@
-//! What the end of a job does to others.
+//! How the end of a job affects other jobs.
 
 use fathom_spec::options::threads::ExitWhat;
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,6 @@ use serde::{Deserialize, Serialize};
 pub struct ExitPlan {
     /// Jobs that end when this one does.
     pub ends: Option<ExitWhat>,
-    /// If this job fails, all others end.
+    /// True if all other jobs end when this one fails.
     pub ends_all_by_failing: bool,
 }

@@ -12,11 +12,11 @@ use std::path::PathBuf;
 pub struct FilesPlan {
     /// Their names.
     pub names: NamesPlan,
-    /// Their assumed type (`filetype`).
+    /// Type that the files are assumed to have (`filetype`).
     pub kind: FileType,
-    /// Data is accessed through mappings, which are as long as the files.
+    /// True if data is accessed through mappings, which are as long as the files.
     pub are_mapped: bool,
-    /// Which part of each file is used.
+    /// The part of each file that the job uses.
     pub part: PartPlan,
     /// How the files are laid out.
     pub layout: LayoutPlan,
@@ -24,13 +24,13 @@ pub struct FilesPlan {
     pub opening: OpenPlan,
     /// Exclusion of concurrent I/O to a file.
     pub lock: LockFile,
-    /// I/O scheduler to set on the underlying devices.
+    /// I/O scheduler to set on the devices below the files.
     pub scheduler: Option<String>,
-    /// Regular files are removed and laid out again after each loop.
+    /// True if regular files are removed and laid out again after each loop.
     pub are_renewed: bool,
-    /// Regular files are removed at the end.
+    /// True if regular files are removed at the end.
     pub are_removed: bool,
-    /// Seeds of values that do not change between runs: random lengths of files, and their content.
+    /// Seeds of random values that stay the same in every run: lengths of files, and their content.
     pub seeds: Seeds,
 }
 
@@ -41,7 +41,7 @@ pub struct NamesPlan {
     pub directory: Option<String>,
     /// The names.
     pub names: Names,
-    /// A device to use instead of these, if it exists on this machine.
+    /// A device to use instead of named files, if it exists on this machine.
     pub device: Option<String>,
     /// A directory whose files are added after the named ones.
     pub opened_directory: Option<String>,
@@ -77,7 +77,7 @@ pub struct TreePlan {
 }
 
 impl TreePlan {
-    /// The directory of this number, below the job's directory.
+    /// The path of the directory with this number, relative to the job's directory.
     pub fn directory(&self, number: usize) -> PathBuf {
         let mut steps = Vec::new();
         let mut at = number;
@@ -90,28 +90,28 @@ impl TreePlan {
         path
     }
 
-    /// The directory of the file of this number.
+    /// The directory that contains the file with this number.
     pub fn directory_of(&self, file: usize) -> PathBuf {
         self.directory(file / self.files.max(1))
     }
 }
 
-/// Which part of each file is used.
+/// The part of each file that a clone uses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartPlan {
-    /// All free space (`fill_device` without `size`).
+    /// True to use all free space (`fill_device` without `size`).
     pub fills_space: bool,
     /// Range of random file lengths, bytes.
     pub lengths: Option<SizeRange>,
-    /// Alignment to which a percentage of a file is rounded up when it is an offset, bytes.
+    /// Alignment in bytes to which an offset in percent is rounded up.
     pub alignment: u64,
-    /// Number of other clones of the job.
+    /// Number of clones of the job that follow this one.
     pub later_clones: u32,
-    /// The used fraction of the whole; `None` for everything.
+    /// The clone's share of the data set; `None` for all of it.
     pub share: Option<Share>,
-    /// Writes start at the current end of regular files.
+    /// True if writes start at the current end of regular files.
     pub appends: bool,
-    /// I/O pattern, for messages.
+    /// I/O pattern of the job, for messages.
     pub pattern: Rw,
 }
 
@@ -127,36 +127,36 @@ pub struct Share {
 /// How files are laid out before they are used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutPlan {
-    /// Files may be created and extended.
+    /// True if files may be created and extended.
     pub creates: bool,
-    /// The job only lays out files.
+    /// True if the job only lays out files.
     pub is_all: bool,
-    /// Files only grow through writes.
+    /// True if files are created when they are opened, and grow only through writes.
     pub happens_at_open: bool,
-    /// Each worker lays out its own files, rather than one process the files of all jobs.
+    /// True if each worker lays out its own files. Otherwise one process lays out the files of all jobs.
     pub by_worker: bool,
-    /// Files must contain data before the run, not only have a size.
+    /// True if files must contain data before the run, not only have a size.
     pub content_needed: bool,
-    /// Fill them until the device is full.
+    /// True if files are filled until the device is full.
     pub fills_device: bool,
-    /// How space is allocated for them.
+    /// How space is allocated for the files.
     pub reservation: Fallocate,
-    /// Sync their data before the run begins.
+    /// True if the data of new files is synced before the run begins.
     pub syncs: bool,
-    /// Targets in use may be overwritten.
+    /// True if targets in use may be overwritten.
     pub overwrites_used: bool,
-    /// Read the files into the cache before the run.
+    /// True if the files are read into the cache before the run.
     pub pre_reads: bool,
 }
 
 /// How files are opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenPlan {
-    /// Bypass the page cache.
+    /// True to bypass the page cache.
     pub direct: bool,
-    /// Durability required of a completed write.
+    /// Durability that a completed write must have.
     pub sync: SyncMode,
-    /// Drop cached data before the run.
+    /// True if cached data is dropped before the run.
     pub invalidates: bool,
     /// Expected lifetime of the data, in the kernel's values (`F_SET_RW_HINT`).
     pub write_hint: Option<u64>,

@@ -3,7 +3,7 @@
 use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
-/// What is measured of each I/O, and its limits.
+/// The latencies to measure, and the limits on them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyPlan {
     /// Submission latency.
@@ -12,9 +12,9 @@ pub struct LatencyPlan {
     pub clat: Measured,
     /// Total latency.
     pub lat: Measured,
-    /// The report shows the distribution of latencies.
+    /// True if the report shows the distribution of latencies.
     pub has_distribution: bool,
-    /// An I/O above this limit ends the job: ns, per direction; `u64::MAX` for no limit.
+    /// Latency above which an I/O ends the job, in ns per direction; `u64::MAX` for no limit.
     pub limits_ns: PerDirection<u64>,
     /// The search for the largest depth that meets `latency_target`.
     pub search: Option<LatencyTarget>,
@@ -23,21 +23,21 @@ pub struct LatencyPlan {
 /// Level of detail of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The latency is measured.
+    /// True if the latency is measured.
     pub at_all: bool,
-    /// With a histogram, for percentiles.
+    /// True if a histogram is kept, for percentiles.
     pub bins: bool,
 }
 
-/// Search for the largest queue depth at which I/Os still meet a latency.
+/// Search for the largest queue depth at which I/Os still meet a latency target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyTarget {
-    /// The latency, ns.
+    /// The latency target, ns.
     pub target_ns: u64,
-    /// Share of I/Os that must meet it, percent.
+    /// Share of I/Os that must meet the target, percent.
     pub percentile: f64,
-    /// Time that each depth is measured, ns.
+    /// Duration of the measurement at each depth, ns.
     pub window_ns: u64,
-    /// Repeat the search after the depth is found.
+    /// True if the search is repeated after a depth is found.
     pub keeps_running: bool,
 }

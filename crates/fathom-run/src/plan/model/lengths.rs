@@ -11,18 +11,18 @@ pub struct WeightedSize {
     pub percent: u32,
 }
 
-/// The rule for the lengths of one direction.
+/// How the lengths of one direction's I/Os are chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LengthRule {
     /// A single length.
     Fixed(u64),
-    /// Any length between two sizes, in multiples of the smaller one unless `unaligned`.
+    /// Any length between two sizes. Lengths are multiples of the smaller size unless `unaligned` is set.
     Range {
         /// Smallest length in bytes.
         min: u64,
         /// Largest length in bytes.
         max: u64,
-        /// Allow any number of bytes.
+        /// True if lengths may be any number of bytes.
         unaligned: bool,
     },
     /// A weighted choice; see [`LengthRule::split`].

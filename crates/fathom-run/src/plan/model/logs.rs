@@ -11,9 +11,10 @@ pub struct LogPlan {
     pub rules: LogRules,
     /// One file per entry of `rules.kinds`.
     pub paths: Vec<PathBuf>,
-    /// All clones append to the same files.
+    /// True if all clones append to the same files.
     pub shared_files: bool,
-    /// Records by which the worker may be ahead of the writer; `None` for a share of the usual memory.
+    /// Number of records by which the worker may be ahead of the log writer; `None` for a share of the default
+    /// memory.
     pub ring_records: Option<usize>,
     /// Processors for the thread that writes these logs.
     pub cpus: Option<Vec<u32>>,

@@ -3,7 +3,7 @@
 use fathom_spec::value::Memory;
 use serde::{Deserialize, Serialize};
 
-/// Memory for buffers, and memory locked against other uses.
+/// Memory for buffers, and memory that is locked to keep it from the rest of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPlan {
     /// Kind of memory for buffers.
@@ -12,6 +12,6 @@ pub struct MemoryPlan {
     pub alignment: u64,
     /// Size of huge pages, bytes.
     pub huge_page_bytes: u32,
-    /// Bytes to lock in memory, so that the rest of the machine cannot use them; 0 for none.
+    /// Bytes to lock in memory to keep them from the rest of the machine; 0 for none.
     pub locked_bytes: u64,
 }

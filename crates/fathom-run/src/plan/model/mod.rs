@@ -1,6 +1,5 @@
-//! The plan as data: everything the run needs to know about its jobs, in terms of the run. It is independent of
-//! the run's code and serialisable. What it says about files and processors holds on any machine with the same
-//! files and processors.
+//! The plan as plain data: everything that the run needs to know about its jobs. It is serialisable and does
+//! not depend on the run's code. It is valid on any machine that has the files and processors that it names.
 
 pub mod amounts;
 pub mod arrivals;
@@ -62,17 +61,17 @@ use zones::ZonePlan;
 /// A whole run: its jobs and one worker per clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Trigger that ends the run early, and the action that follows.
+    /// The trigger that ends the run early, and the action that follows.
     pub trigger: Option<Trigger>,
-    /// Global options on the command line.
+    /// Global options given on the command line.
     pub global_options: Vec<(String, String)>,
-    /// The jobs, in definition order, for the private options of their engines.
+    /// The jobs in the order of their definition; engines read their private options from them.
     pub jobs: Vec<JobSpec>,
-    /// One worker per clone, in definition order.
+    /// One worker per clone, in the order of the jobs.
     pub workers: Vec<WorkerPlan>,
-    /// With `--readonly`, nothing may be written or laid out.
+    /// True with `--readonly`: nothing may be written or laid out.
     pub readonly: bool,
-    /// Prefix of the log files with the whole run's bandwidth.
+    /// Prefix of the names of the log files with the whole run's bandwidth.
     pub bandwidth_log: Option<PathBuf>,
     /// Debug classes enabled by `--debug`.
     pub debug: DebugOptions,
@@ -85,9 +84,9 @@ pub struct WorkerPlan {
     pub job: usize,
     /// Name of the job.
     pub name: String,
-    /// Number over the whole run, from 1.
+    /// Number of the worker in the whole run, from 1.
     pub thread_number: u32,
-    /// Number among the clones of its job, from 0.
+    /// Number of the worker among the clones of its job, from 0.
     pub subjob: u32,
     /// Reporting group, from 0.
     pub group_id: u32,
@@ -95,39 +94,39 @@ pub struct WorkerPlan {
     pub stage: u32,
     /// Index of the job whose clones must have ended first.
     pub waits_for: Option<usize>,
-    /// Name of its engine.
+    /// Name of the job's engine.
     pub engine: String,
-    /// Kind of storage of its data.
+    /// Kind of storage that holds the job's data.
     pub storage: StorageKind,
-    /// Its metadata operation, if it moves no data.
+    /// The metadata operation of a job that moves no data.
     pub metadata: Option<Metadata>,
-    /// Its engine changes files regardless of the direction of I/O.
+    /// True if the engine changes files regardless of the direction of I/O.
     pub always_changes: bool,
-    /// It is background load for other jobs: it counts units of work, not bytes.
+    /// Set for a background load for other jobs, which counts units of work instead of bytes.
     pub background: Option<BackgroundLoad>,
-    /// It runs as a thread, not as a process.
+    /// True if the worker is a thread instead of a process.
     pub is_thread: bool,
-    /// Its processors, memory and user.
+    /// Processors, memory and user of the worker.
     pub placement: PlacementPlan,
     /// Its memory.
     pub memory: MemoryPlan,
-    /// A user command to run before its I/O.
+    /// A user command that runs before the job's I/O.
     pub command_before: Option<String>,
-    /// A user command to run after it.
+    /// A user command that runs after the job's I/O.
     pub command_after: Option<String>,
     /// Its files.
     pub files: FilesPlan,
-    /// Amount of its I/O, and its offset.
+    /// The amounts of I/O of the job, and its offset.
     pub amounts: Amounts,
-    /// Passes and limits.
+    /// Passes over the files and limits on them.
     pub budget: BudgetPlan,
     /// Start and end times.
     pub time: TimePlan,
     /// Rate limits.
     pub pace: Option<PacePlan>,
-    /// The schedule of its I/Os in an open loop.
+    /// The schedule of the job's I/Os in an open loop.
     pub arrivals: Option<ArrivalsPlan>,
-    /// Its flow, shared with other jobs.
+    /// The flow that the job shares with other jobs.
     pub flow: Option<FlowPlan>,
     /// Measured latencies.
     pub latency: LatencyPlan,
@@ -135,46 +134,46 @@ pub struct WorkerPlan {
     pub depth: u32,
     /// Queuing rules.
     pub queue: QueuePlan,
-    /// Ranges per trim.
+    /// Number of ranges per trim.
     pub ranges: u32,
-    /// Rules for syncing its data to the device.
+    /// Rules for syncing the job's data to the device.
     pub syncs: SyncPlan,
-    /// How its end affects other jobs.
+    /// How the end of the job affects other jobs.
     pub exit: ExitPlan,
-    /// Steady-state criterion that ends it.
+    /// The steady-state criterion that ends the job.
     pub steady: Option<SteadyPlan>,
     /// Report settings.
     pub report: ReportPlan,
     /// Tolerated errors.
     pub errors: ErrorPlan,
-    /// Sequence of targets.
+    /// Which blocks the worker accesses, in which order.
     pub target_plan: TargetPlan,
     /// Content of writes.
     pub payload: PayloadRule,
     /// Rules of zones, with `zonemode=zbd`.
     pub zones: Option<ZonePlan>,
-    /// Bytes of a block of `block_error_percentiles`; the clone tracks the trims and writes of each.
+    /// Block size of `block_error_percentiles` in bytes; the clone tracks the trims and writes of each block.
     pub block_bytes: Option<u64>,
     /// Priorities of single I/Os.
     pub command_priorities: Option<CommandPriorities>,
-    /// Logs to keep.
+    /// Logs that the worker keeps.
     pub logs: Option<LogPlan>,
-    /// Verification of the data.
+    /// How the job's data is verified.
     pub verify: Option<VerifyPlan>,
-    /// The log that it replays.
+    /// The log that the clone replays.
     pub replay: Option<ReplayPlan>,
-    /// File in which its I/Os are recorded.
+    /// The file in which the clone's I/Os are recorded.
     pub recording: Option<PathBuf>,
-    /// File for its verification state if a trigger ends it.
+    /// The file for the verification state if a trigger ends the clone.
     pub triggered_state: Option<PathBuf>,
-    /// Seeds of its random numbers.
+    /// Seeds of the clone's random numbers.
     pub seeds: Seeds,
-    /// Seeds are the same in every run, not drawn from the system.
+    /// True if the seeds are the same in every run instead of drawn from the system.
     pub has_own_seeds: bool,
 }
 
 impl WorkerPlan {
-    /// True if it has storage.
+    /// True if the job has storage.
     pub fn has_storage(&self) -> bool {
         self.storage != StorageKind::None
     }
@@ -228,7 +227,7 @@ impl WorkerPlan {
 }
 
 impl Plan {
-    /// The `--debug` lines about the plan, for the process with this ID.
+    /// The lines about the plan that `--debug` prints, for the process with this ID.
     pub fn debug_lines(&self, pid: u32) -> Vec<String> {
         let shown =
             self.workers.iter().filter(|worker| self.debug.shows(DebugClass::Random, worker.thread_number));

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 /// Everything that may delay the next I/O.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacePlan {
-    /// Limits per direction.
+    /// Rate limits per direction.
     pub rates: PerDirection<Option<RateRule>>,
-    /// Mixed reads and writes: one direction may get ahead of the other.
+    /// True for mixed reads and writes, in which one direction may get ahead of the other.
     pub is_mix: bool,
     /// Pauses.
     pub think: Option<ThinkTimePlan>,
     /// Processor cycles to burn after each I/O.
     pub think_cycles: u64,
-    /// Pauses shift the rate's schedule.
+    /// True if pauses shift the schedule of the rate limit.
     pub shifts_for_think: bool,
-    /// Required minimum rates.
+    /// Minimum rates that the job must reach.
     pub minimum: Option<MinimumRates>,
 }
 
@@ -25,9 +25,9 @@ pub struct PacePlan {
 pub struct RateRule {
     /// Bytes or I/Os per second.
     pub units_per_second: f64,
-    /// The rate counts I/Os, not bytes.
+    /// True if the rate counts I/Os instead of bytes.
     pub per_io: bool,
-    /// Random arrivals, as in a Poisson process, instead of evenly spaced ones.
+    /// True for random arrivals, as in a Poisson process, instead of evenly spaced ones.
     pub is_poisson: bool,
 }
 
@@ -36,11 +36,11 @@ pub struct RateRule {
 pub struct ThinkTimePlan {
     /// Length of a pause, ns.
     pub pause_ns: u64,
-    /// Busy-waiting part at the start of a pause, ns.
+    /// Duration of busy-waiting at the start of a pause, ns.
     pub spin_ns: u64,
     /// I/Os between two pauses; 0 for no pauses.
     pub blocks: u64,
-    /// I/Os are counted at issue instead of at completion.
+    /// True if I/Os are counted at issue instead of at completion.
     pub counts_issues: bool,
     /// Duration of I/O between two pauses, ns; 0 for no pauses.
     pub io_time_ns: u64,

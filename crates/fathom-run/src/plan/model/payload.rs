@@ -11,9 +11,9 @@ pub enum PayloadRule {
     /// Random bytes, filled once; `refill` regenerates them for every write, `scramble` changes a few bytes in
     /// every 512 instead.
     Random {
-        /// New content for every write.
+        /// True if every write gets new content.
         refill: bool,
-        /// Change parts of every block for every write.
+        /// True if a few bytes in every 512 change for every write.
         scramble: bool,
     },
     /// A pattern, repeated.
@@ -25,20 +25,20 @@ pub enum PayloadRule {
 /// Parameters of compressible and repeated content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShapedRule {
-    /// Fixed part of each segment, in percent.
+    /// Share of each segment that has fixed content, in percent.
     pub compress_percent: u32,
-    /// Bytes of a segment.
+    /// Length of a segment in bytes.
     pub segment: usize,
-    /// Content of the fixed parts; zeros by default.
+    /// Content of the fixed parts; zeros if `None`.
     pub fixed: Option<Pattern>,
-    /// Which writes repeat another buffer.
+    /// Which writes repeat another buffer, if any do.
     pub duplicates: Option<Duplicates>,
 }
 
 /// Which writes repeat another buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplicates {
-    /// Their share in percent.
+    /// Share of writes that repeat another buffer, in percent.
     pub percent: u32,
     /// Their source.
     pub source: DuplicateSource,
@@ -47,16 +47,16 @@ pub struct Duplicates {
 /// Source of duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DuplicateSource {
-    /// The next buffer, which is then written as well.
+    /// The next buffer, which will also be written itself.
     Neighbour,
-    /// Any page of a working set, to which all clones that share it contribute.
+    /// Any page of a working set, to which every clone that shares the set contributes.
     WorkingSet(Vec<SetPart>),
 }
 
 /// The first buffers that a clone writes, as pages of a working set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetPart {
-    /// Seed of the contributing clone's content; `None` for this clone.
+    /// Seed of the content of the clone that contributes these pages; `None` for this clone.
     pub seed: Option<u64>,
     /// Number of pages.
     pub pages: SetSize,
@@ -69,7 +69,7 @@ pub struct SetPart {
 pub enum SetSize {
     /// A number.
     Pages(u64),
-    /// Share relative to the clone's own bytes.
+    /// A share that is proportional to the bytes of the clone.
     Share {
         /// Percent.
         percent: u32,

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 pub struct PlacementPlan {
     /// Process name; `None` for the default.
     pub process_name: Option<String>,
-    /// Its niceness, -20 to 19.
+    /// Niceness of the process, -20 to 19.
     pub nice: i32,
     /// I/O priority; inherited by default.
     pub priority: Priority,
     /// Allowed processors; `None` for the inherited ones.
     pub cpus: Option<Vec<u32>>,
-    /// NUMA nodes of allowed processors.
+    /// NUMA nodes whose processors are allowed.
     pub cpu_nodes: Option<NumaNodes>,
     /// Processors that no worker of the run may use.
     pub kept_free: Vec<u32>,
-    /// NUMA policy of its memory.
+    /// NUMA policy of the worker's memory.
     pub memory_policy: Option<NumaPolicy>,
-    /// Its control group.
+    /// The control group that the worker joins.
     pub control_group: Option<ControlGroup>,
     /// User to run as.
     pub user: Option<u32>,
@@ -34,8 +34,8 @@ pub struct PlacementPlan {
 pub struct ControlGroup {
     /// Path below the root of the hierarchy.
     pub name: String,
-    /// Its I/O weight, in the kernel's unit.
+    /// I/O weight of the group, in the kernel's unit.
     pub weight: Option<u32>,
-    /// The group is kept after the run.
+    /// True if the group is kept after the run.
     pub stays: bool,
 }

@@ -13,7 +13,7 @@ impl Priority {
         Priority((class << 13 | (hint & 0x3ff) << 3 | (level & 7)) as u16)
     }
 
-    /// 0 none, 1 real time, 2 best effort, 3 idle.
+    /// The class: 0 none, 1 real time, 2 best effort, 3 idle.
     pub fn class(self) -> u32 {
         u32::from(self.0 >> 13)
     }
@@ -29,22 +29,22 @@ impl Priority {
     }
 }
 
-/// Applies to reads and writes.
+/// Number of directions that priorities apply to: reads and writes.
 pub(crate) const DIRECTIONS_WITH_PRIORITY: usize = 2;
 
 /// Priorities of single I/Os.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPriorities {
-    /// All priorities that occur; the first is the job's.
+    /// All priorities that occur; the first is the job's own.
     pub values: Vec<Priority>,
     /// Shares of reads, then of writes.
     pub shares: [Vec<PriorityShare>; DIRECTIONS_WITH_PRIORITY],
 }
 
-/// A share of the I/Os of one size that gets this priority.
+/// The share of I/Os of one size that gets this priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityShare {
-    /// Bytes; `None` for all sizes.
+    /// Size of the I/Os in bytes; `None` for all sizes.
     pub size: Option<u64>,
     /// Percent.
     pub percent: u32,
@@ -53,7 +53,8 @@ pub struct PriorityShare {
 }
 
 impl CommandPriorities {
-    /// Index in [`values`](CommandPriorities::values) of the priority of an I/O. `draw` is a random number from 1 to 100.
+    /// Chooses the priority of an I/O; returns its index in [`values`](CommandPriorities::values). `draw` is a
+    /// random number from 1 to 100.
     pub(crate) fn choose(&self, direction: usize, length: u64, draw: u32) -> usize {
         let mut sum = 0;
         for share in self.shares.get(direction).into_iter().flatten() {

@@ -11,17 +11,17 @@ use std::path::PathBuf;
 /// The replay of a clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayPlan {
-    /// Name of the log in the job, for messages.
+    /// Name of the log as the job gives it, for messages.
     pub name: String,
-    /// A source that can be read repeatedly.
+    /// Source of the log, which can be read repeatedly.
     pub source: LogSource,
-    /// Changes to its entries.
+    /// Changes to the log's entries.
     pub rules: Rules,
     /// Its summary.
     pub scan: Scan,
     /// Problems that do not prevent a replay.
     pub warnings: Vec<String>,
-    /// Why it cannot be replayed.
+    /// Why the log cannot be replayed.
     pub failure: Option<Failure>,
 }
 
@@ -31,7 +31,7 @@ impl ReplayPlan {
         self.scan.directions[direction].ios > 0
     }
 
-    /// Its directions, as far as a target plan can express them.
+    /// Directions of the log, as far as a target plan can express them.
     pub(crate) fn directions(&self) -> DirectionPlan {
         match Direction::ALL.map(|direction| self.uses(direction)) {
             [false, true, false] => DirectionPlan::Write,
@@ -42,7 +42,7 @@ impl ReplayPlan {
         }
     }
 
-    /// Lengths by direction. Unused directions get those of a used one.
+    /// Lengths by direction. Unused directions get the lengths of a used one.
     pub(crate) fn lengths(&self) -> PerDirection<LengthRule> {
         let used = self.scan.directions.values().filter(|direction| direction.ios > 0);
         let other = used.map(|direction| u64::from(direction.smallest)).min().unwrap_or(1);
@@ -55,13 +55,13 @@ impl ReplayPlan {
         })
     }
 
-    /// Bytes of the largest I/O.
+    /// Length of the largest I/O in bytes.
     pub(crate) fn largest(&self) -> u32 {
         self.scan.directions.values().map(|direction| direction.largest).max().unwrap_or(0)
     }
 }
 
-/// Source of a log.
+/// Where a log is read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogSource {
     /// A file.
@@ -70,12 +70,12 @@ pub enum LogSource {
     Copy(usize),
 }
 
-/// Why a log cannot be replayed; becomes the job's error.
+/// Why a log cannot be replayed; this becomes the job's error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The error.
     pub errno: i32,
-    /// True if the log cannot be read; otherwise it has no entries to replay.
+    /// True if the log cannot be read; false if it has no entries to replay.
     pub is_of_reading: bool,
     /// Message for the user.
     pub message: String,

@@ -10,38 +10,40 @@ use serde::{Deserialize, Serialize};
 pub struct TargetPlan {
     /// Directions.
     pub directions: DirectionPlan,
-    /// Random rather than sequential offsets.
+    /// True for random offsets, false for sequential ones.
     pub random: bool,
-    /// Share of random offsets by direction, percent; 100 is all (random plans only).
+    /// Share of random offsets by direction, percent. Only random plans use it; 100 makes all offsets random.
     pub random_percent: PerDirection<u32>,
-    /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
+    /// In sequential plans, bytes added after each block; in random plans, I/Os per random draw.
     pub postfix: Option<i64>,
-    /// Repeat the offset between random draws instead of advancing.
+    /// True to repeat the offset between random draws instead of advancing.
     pub repeat_offset: bool,
     /// Lengths per direction.
     pub lengths: PerDirection<LengthRule>,
-    /// Sequential I/O uses read lengths and random I/O write lengths, whatever the direction.
+    /// True if sequential I/O uses read lengths and random I/O write lengths, regardless of the direction.
     pub length_by_pattern: bool,
-    /// Write lengths are drawn from the generator of read lengths, so that verification can draw them again.
+    /// True if write lengths are drawn from the generator of read lengths, which lets verification draw them
+    /// again.
     pub writes_drawn_as_reads: bool,
-    /// Sequential I/O, or a sequential step of random I/O, that reaches the exact end of a file continues at
-    /// its start within the pass, each direction separately. A remainder too short for a block ends the pass.
+    /// True if sequential I/O, or a sequential step of random I/O, that reaches the exact end of a file
+    /// continues at the file's start within the pass. Each direction wraps separately. A remainder too short
+    /// for a block ends the pass.
     pub wraps: bool,
-    /// Random I/O that has covered a file starts it over immediately, without ending the pass.
+    /// True if random I/O that has covered a file starts over in it immediately, without ending the pass.
     pub begins_files_anew: bool,
     /// Alignment of random offsets per direction, bytes.
     pub alignment: PerDirection<u64>,
-    /// Cover each block once before any is repeated.
+    /// True if each block is accessed once before any block is repeated.
     pub each_block_once: bool,
-    /// Generator of uniform offsets.
+    /// Generator of uniformly distributed offsets.
     pub generator: GeneratorKind,
     /// Distribution of random offsets.
     pub distribution: DistributionRule,
-    /// Order of files.
+    /// The order in which files are used.
     pub files: FileRule,
     /// Zones of each file that are used in turn.
     pub stride: Option<StrideRule>,
-    /// Zone rules may move each target; see `Targets::moved`.
+    /// True if zone rules may move each target; see `Targets::moved`.
     pub follows_zones: bool,
 }
 
@@ -66,7 +68,7 @@ impl TargetPlan {
         self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
     }
 
-    /// The largest power of two that divides all offsets and lengths in a part that begins at `start`.
+    /// The largest power of two that divides all offsets and lengths of I/Os in a part that begins at `start`.
     pub fn common_alignment(&self, start: u64) -> u64 {
         match self.one_length().filter(|_| self.postfix.is_none()) {
             Some(length) => 1 << (length | start).trailing_zeros().min(62),
@@ -95,13 +97,13 @@ impl TargetPlan {
         (!self.length_by_pattern && used.iter().all(has_length)).then_some(length)
     }
 
-    /// True if there is [one length](TargetPlan::one_length).
+    /// True if all I/Os have [one length](TargetPlan::one_length).
     pub fn has_one_length(&self) -> bool {
         self.one_length().is_some()
     }
 }
 
-/// Sequence of directions.
+/// The order of directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DirectionPlan {
     /// Reads.
@@ -127,7 +129,7 @@ impl DirectionPlan {
         self.used().contains(&Direction::Write)
     }
 
-    /// The only direction, if there is just one.
+    /// The only direction in use; `None` if there are several.
     pub fn only(self) -> Option<Direction> {
         match self.used() {
             [direction] => Some(*direction),
@@ -135,7 +137,7 @@ impl DirectionPlan {
         }
     }
 
-    /// The used directions.
+    /// The directions in use.
     pub fn used(self) -> &'static [Direction] {
         match self {
             DirectionPlan::Read => &[Direction::Read],
@@ -152,7 +154,7 @@ impl DirectionPlan {
 pub enum GeneratorKind {
     /// Chosen by the run: a permutation if possible.
     Free,
-    /// fio's sequence for the size of the file: taus88, and taus258 from 2^32 blocks on.
+    /// fio's generator for the size of the file: taus88, or taus258 for files of 2^32 or more blocks.
     BySize,
     /// taus88, fio's sequence.
     Tausworthe,
@@ -167,9 +169,9 @@ pub enum GeneratorKind {
 pub struct FileRule {
     /// The order.
     pub order: FileOrder,
-    /// I/Os until the next choice; at least 1.
+    /// Number of I/Os until the next choice; at least 1.
     pub hold: u64,
-    /// Maximum number of files in use at a time: a further file is started only when one is done. `None` for no
+    /// Maximum number of files in use at a time: another file is started only when one is done. `None` for no
     /// limit.
     pub most_open: Option<usize>,
 }
@@ -187,7 +189,7 @@ pub enum FileOrder {
     Zipf(f64),
     /// Pareto with this shape.
     Pareto(f64),
-    /// A normal distribution over the files with this deviation in percent.
+    /// A normal distribution over the files; the value is its deviation in percent.
     Normal(f64),
 }
 
@@ -201,7 +203,7 @@ impl FileOrder {
 /// Zones of equal length at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrideRule {
-    /// Bytes to move in a zone before advancing to the next.
+    /// Bytes to move within a zone before advancing to the next.
     pub work: u64,
     /// Length of a zone, bytes.
     pub length: u64,

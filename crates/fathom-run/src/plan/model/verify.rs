@@ -10,54 +10,55 @@ use std::path::PathBuf;
 pub struct VerifyPlan {
     /// How blocks are generated and checked.
     pub rule: Rule,
-    /// The job writes the data itself; otherwise it checks whatever it reads.
+    /// True if the job writes the data itself; otherwise it checks whatever it reads.
     pub writes: bool,
-    /// Writes are skipped, and the data of an earlier run is checked.
+    /// True if writes are skipped and the data of an earlier run is checked.
     pub only_checks: bool,
-    /// The position of a write depends on the state of its zone at the time, which a later run does not know:
-    /// each block found only has to be consistent in itself.
+    /// True if blocks need only be consistent in themselves: the position of a write depended on the state of
+    /// its zone at the time, which a later run does not know.
     pub checks_in_place: bool,
-    /// The whole sequence is generated first, to find out which write of each block was the last.
+    /// True if the whole sequence is generated beforehand, to find the last write of each block.
     pub rehearses: bool,
-    /// `io_size` exceeds one pass, and all passes are done before anything is read back.
+    /// True if `io_size` exceeds one pass and all passes are done before anything is read back.
     pub reads_back_last: bool,
-    /// Written data is read back: after each pass, or in batches from a backlog.
+    /// True if written data is read back, either after each pass or in batches from a backlog.
     pub reads_back: bool,
-    /// This run checks what it writes or reads (`do_verify`).
+    /// True if this run checks what it writes or reads (`do_verify`).
     pub wants_checks: bool,
     /// How reads that verify count against `io_size`, in this run or a later one.
     pub counted_reads: CountedReads,
-    /// A write may overlap an earlier one: the latest counts, and blocks are read back in the order of their
-    /// offsets.
+    /// True if a write may overlap an earlier one. The latest write counts, and blocks are read back in the
+    /// order of their offsets.
     pub may_overlap: bool,
-    /// A write waits for overlapping writes in flight. Otherwise it would be unknown which of two concurrent
-    /// writes is the latest, and some devices leave neither intact.
+    /// True if a write waits for overlapping writes in flight. Without this, the order of two concurrent writes
+    /// is unknown, and some devices leave neither intact.
     pub serializes_writes: bool,
-    /// Other workers may write the same blocks concurrently, so the last write of a block is unknown.
+    /// True if other workers may write the same blocks concurrently, so that the last write of a block is
+    /// unknown.
     pub shares_blocks: bool,
-    /// Writes are regenerated instead of remembered.
+    /// True if writes are regenerated instead of remembered.
     pub regenerates: bool,
-    /// Writes after which a batch is read back; 0 for the end of the pass.
+    /// Number of writes after which a batch is read back; 0 to wait for the end of the pass.
     pub backlog: u64,
-    /// Number of blocks in such a batch.
+    /// Number of blocks in a batch that is read back.
     pub backlog_batch: u64,
-    /// The device compares the data itself, and nothing is read back.
+    /// True if the device compares the data itself, so that nothing is read back.
     pub device_compares: bool,
-    /// The first mismatch ends the job.
+    /// True if the first mismatch ends the job.
     pub is_fatal: bool,
-    /// Wrong blocks are saved to files.
+    /// True if wrong blocks are saved to files.
     pub dumps: bool,
-    /// Number of verification threads; 0 to verify in the loop.
+    /// Number of verification threads; 0 to verify in the run loop.
     pub threads: u32,
-    /// Processors for these threads.
+    /// Processors of the verification threads.
     pub thread_cpus: Vec<u32>,
     /// Trimming of written blocks.
     pub trims: Option<TrimPlan>,
-    /// File for saving the state.
+    /// The file to save the verification state in.
     pub state_to_save: Option<PathBuf>,
-    /// File with the state of an earlier run.
+    /// The file with the verification state of an earlier run.
     pub state_to_load: Option<PathBuf>,
-    /// The saved state only covers writes up to the last sync.
+    /// True if the saved state covers only the writes up to the last sync.
     pub state_up_to_sync: bool,
     /// Location of the ledger.
     pub ledger: Option<LedgerPlace>,
@@ -68,23 +69,23 @@ pub struct VerifyPlan {
 /// What a verifying job counts against `io_size`, in addition to its own I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CountedReads {
-    /// Nothing: all passes are done before written data is read back, or nothing is read back.
+    /// No verification counts: all passes are done before written data is read back, or nothing is read back.
     None,
-    /// Each write of a pass counts.
+    /// Each write of a pass counts once more, for its read.
     Writes,
-    /// Each offset written in a pass counts once.
+    /// Each offset written in a pass counts once more, even if it was written repeatedly.
     Places,
 }
 
 /// `trim_percentage` and related options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrimPlan {
-    /// Share of written blocks, percent.
+    /// Share of written blocks to trim, percent.
     pub percent: u32,
     /// Number of pending blocks at which a batch is trimmed; 0 for the end of the pass.
     pub backlog: u64,
-    /// Blocks of such a batch.
+    /// Number of blocks in a batch of trims.
     pub batch: u64,
-    /// Trimmed blocks must read as zeros.
+    /// True if trimmed blocks must read as zeros.
     pub reads_zero: bool,
 }

@@ -20,7 +20,7 @@ pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), File
     check_uses(plan, entries)
 }
 
-/// Pseudo-files of the kernel have no size and must never be filled.
+/// Refuses pseudo-files of the kernel, which have no size and must never be filled.
 pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
     if entry.present_size.is_none() {
         return Ok(());
@@ -36,7 +36,8 @@ pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
     )))
 }
 
-/// Probably a mistyped device name: a regular file there would fill memory, not a disk.
+/// Refuses a regular file in /dev: the path is probably a mistyped device name, and the file would fill memory
+/// instead of a disk.
 fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
     let is_device_name = entry.path.starts_with("/dev") && !entry.path.starts_with("/dev/shm");
     let is_made = matches!(entry.kind, FileKind::Regular | FileKind::Directory | FileKind::Name);
@@ -50,7 +51,7 @@ fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
     )))
 }
 
-/// Refuses to change targets in use. The real kind of a path counts here, whatever `filetype` says.
+/// Refuses to change targets in use. The actual kind of a path decides, regardless of `filetype`.
 fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     let is_changed = |entry: &&FileEntry| {
         let there =
@@ -64,7 +65,8 @@ fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     refuse_used(&Machine::this(), plan, changed)
 }
 
-/// The same check for opened targets: a name may lead elsewhere by now, and its target may have come into use.
+/// Refuses opened targets in use. Since the first check, a name may have been reassigned or its target may have
+/// come into use.
 pub(super) fn check_opened(
     plan: &WorkerPlan,
     entries: &[FileEntry],
@@ -85,7 +87,7 @@ pub(super) fn check_opened(
     )
 }
 
-/// Refuses the job if any of these targets is in use. Each comes with a path that leads to it.
+/// Refuses the job if any of these targets is in use. Each target comes with a path that leads to it.
 fn refuse_used<'e>(
     machine: &Machine<'_>,
     plan: &WorkerPlan,
@@ -138,7 +140,7 @@ pub(super) fn lay_out(
         }),
     };
     match laid_out {
-        // A lack of space for preallocation is not an error here: the job's own writes will run into it.
+        // A lack of space for preallocation is not an error here: the job's own writes will report it.
         Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
@@ -158,7 +160,7 @@ pub(super) fn lay_out(
     }
 }
 
-/// Writes the missing content of a file. An error includes the name of the call.
+/// Writes the missing content of a file. Its error includes the name of the failed call.
 fn fill_in(
     layout: &LayoutPlan,
     file: &mut File,
@@ -171,12 +173,12 @@ fn fill_in(
     if layout.syncs {
         file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
-    // Laid-out data must not be read from the cache afterwards; a failure to drop it does not matter.
+    // Laid-out data must not be read from the cache afterwards; a failure to drop it is harmless.
     let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
     Ok(())
 }
 
-/// Undoes a failed or interrupted layout, to free its space.
+/// Undoes a failed or interrupted layout to free its space.
 fn put_back(entry: &FileEntry, file: &File) {
     // A failure can no longer be reported; the next run completes the file.
     let _ = match entry.present_size {
@@ -195,8 +197,8 @@ pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
     }
 }
 
-/// Reserves space for content without setting the file's size: however the layout ends, the size shows how
-/// much content there is, and the next run fills in the rest.
+/// Reserves space for content without setting the file's size: regardless of how the layout ends, the size
+/// shows how much content exists, and the next run fills in the rest.
 fn reserve(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
     match layout.reservation {
         _ if layout.fills_device => Ok(()),
@@ -219,7 +221,7 @@ fn preallocate(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> 
 }
 
 /// Preallocation is optional: file systems without it work, as do programs whose seccomp filter or security
-/// module forbids it. Only errors that writes would also get end the job here.
+/// module forbids it. Only errors that writes would also encounter end the job here.
 fn tolerate_refusal(
     result: Result<(), Errno>,
     asked: Fallocate,
@@ -234,7 +236,7 @@ fn tolerate_refusal(
         ),
     };
     match (result, asked) {
-        // The size of the file is not optional.
+        // Unlike preallocation, setting the file's size is required.
         (Err(errno), Fallocate::Truncate) => Err(("ftruncate", errno)),
         (Err(errno), _) if !is_unsupported && !is_forbidden => Err(("fallocate", errno)),
         (Err(errno), Fallocate::Posix) if errno.0 != libc::EOPNOTSUPP => {

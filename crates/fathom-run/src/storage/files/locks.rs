@@ -1,5 +1,5 @@
-//! Locks around individual I/Os (`lockfile`), respected by all jobs that use them. They are `flock` locks on
-//! separate descriptors, so jobs in other processes, and other programs, respect them as well.
+//! Locks around individual I/Os (`lockfile`), respected by all jobs that set the option. They are `flock` locks
+//! on separate descriptors, so they also exclude jobs in other processes, and other programs that use `flock`.
 
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,10 +16,10 @@ pub(crate) enum Attempt {
     HeldByAnother,
 }
 
-/// The locks of a worker: one I/O per file at a time.
+/// The locks of a worker; each allows one I/O per file at a time.
 pub(crate) struct FileLocks {
     files: Vec<Lock>,
-    /// Reads share the lock with reads of other jobs.
+    /// True if reads share the lock with reads of other jobs.
     readers_share: bool,
 }
 

@@ -26,12 +26,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The files and devices of a clone; closed on drop if still open. A handle is a descriptor.
+/// The files and devices of a clone; drop closes those that are still open. Their handles are descriptors.
 #[derive(Default)]
 pub struct Files {
-    /// By index; `None` if closed.
+    /// Descriptors by file index; `None` for closed files.
     descriptors: Vec<Option<OwnedFd>>,
-    /// Backing files of the loop devices below each target that was read back.
+    /// The backing files of the loop devices below each target that was read back.
     backing: HashMap<PathBuf, Vec<PathBuf>>,
     /// Messages about targets that were created.
     remarks: Vec<String>,

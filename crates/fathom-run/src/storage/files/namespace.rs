@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// Location of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetName {
-    /// The directory; open as long as the storage or an owner of its [`directories`](Namespace::directories)
-    /// exists.
+    /// Descriptor of the directory; open as long as the storage or an owner of its
+    /// [`directories`](Namespace::directories) exists.
     pub directory: RawFd,
     /// The name within the directory.
     pub name: CString,
@@ -31,7 +31,7 @@ pub struct TargetName {
 /// The targets of a clone, as directory entries.
 pub struct Namespace {
     metadata: Metadata,
-    /// True if symbolic links themselves are examined, not their targets.
+    /// True if symbolic links are examined themselves instead of their targets.
     sees_links: bool,
     files: Files,
     places: Vec<TargetName>,
@@ -40,7 +40,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Storage for an engine with this operation; `sees_links` if it examines symbolic links themselves.
+    /// Creates the storage for an engine with this operation. `sees_links` is true if the engine examines
+    /// symbolic links themselves.
     pub fn new(metadata: Metadata, sees_links: bool) -> Namespace {
         Namespace {
             metadata,
@@ -52,12 +53,12 @@ impl Namespace {
         }
     }
 
-    /// The targets by their indices, once they have been opened.
+    /// The targets by index, as far as they have been opened.
     pub fn places(&self) -> &[TargetName] {
         &self.places
     }
 
-    /// Keeps the targets' directories open.
+    /// Shared ownership of the targets' directories, which keeps them open.
     pub fn directories(&self) -> Vec<Arc<OwnedFd>> {
         self.directories.clone()
     }
@@ -83,12 +84,12 @@ impl Namespace {
         let kind = found.file_type();
         let on_directories = self.metadata.on_directories;
         match self.metadata.operation {
-            // Whether a link is followed is up to the job.
+            // Both a link and its target are acceptable; the job decides which one is examined.
             NameOperation::Stat if on_directories && !kind.is_dir() => {
                 Some((libc::ENOTDIR, "exists and is not a directory"))
             }
             NameOperation::Stat => None,
-            // The operation itself will report this.
+            // The create operation itself will report that the directory exists.
             NameOperation::Create if on_directories => None,
             NameOperation::Create if kind.is_symlink() => {
                 Some((libc::ELOOP, "is a symbolic link: the file would be created at its target"))
@@ -155,7 +156,7 @@ impl Storage for Namespace {
         match (self.metadata.makes_targets(), self.metadata.on_directories) {
             (true, _) => Ok(FileEntry::new(path, FileKind::Name, there)),
             (_, true) => Ok(FileEntry::new(path, FileKind::Directory, there)),
-            // Other objects are examined or removed as they are, regardless of the job's file size.
+            // Objects other than files are examined or removed as they are, regardless of the job's file size.
             (_, false) if found.as_ref().is_some_and(|found| !found.is_file()) => {
                 Ok(FileEntry::new(path, FileKind::Name, there))
             }
@@ -202,7 +203,7 @@ impl Storage for Namespace {
         }
         let made = layout::create_parents(&entry.path).and_then(|()| directory::make(&entry.path, 0o700));
         match made {
-            // Another clone uses the same directories.
+            // Another clone, which uses the same directories, has created it first.
             Err(Errno(libc::EEXIST)) if entry.path.is_dir() => Ok(()),
             made => made.map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path)),
         }
@@ -213,7 +214,7 @@ impl Storage for Namespace {
     }
 
     fn open(&mut self, _: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
-        // Once opened, a name stays open for all its operations.
+        // A target that was opened once stays open for all its operations.
         if index >= self.places.len() {
             let failed = |call: &'static str| move |errno| FileError::of_call(errno, call, &entry.path);
             if self.metadata.makes_targets() {

@@ -26,7 +26,8 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
         SyncMode::Sync => libc::O_SYNC,
         SyncMode::Dsync => libc::O_DSYNC,
     };
-    // Reads must not cause updates of the access time; only the owner (or root) may request that.
+    // Reads must not update the access time. The kernel allows O_NOATIME only to the owner and to root, so the
+    // second attempt omits it.
     let attempts = [flags | libc::O_NOATIME, flags];
     let mut last = Errno(libc::EIO);
     for flags in attempts {
@@ -39,7 +40,7 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
         }
     }
     if last == Errno(libc::EACCES) && plan.changes_data() && !plan.reads_data() {
-        // A target with write permission only.
+        // The last attempt opens a target that grants only write permission.
         let write_only = (flags & !libc::O_RDWR) | libc::O_WRONLY;
         if let Ok(descriptor) = file::open(&entry.path, write_only, 0o600) {
             return Ok(descriptor);
@@ -55,10 +56,11 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
     Err(error)
 }
 
-/// Drops cached data, and passes the job's hints to the kernel.
+/// Drops cached data and passes the job's hints to the kernel.
 pub(super) fn settle(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), FileError> {
     if plan.invalidates {
-        // Dropping the cache needs privileges on some targets; the run is useful without it.
+        // Dropping the cache needs privileges on some targets; its failure is ignored, because the run is
+        // useful without it.
         let _ = match entry.kind {
             FileKind::Block => block_device::flush_buffers(fd),
             FileKind::Regular => file::advise(fd, entry.start, entry.size, libc::POSIX_FADV_DONTNEED),
@@ -81,9 +83,9 @@ pub(super) fn settle(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), 
     Ok(())
 }
 
-/// Reads the used part into the cache; can be stopped.
+/// Reads the used part of a file into the cache, until `stopped` returns true.
 pub(super) fn read_all(file: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
-    // Page-aligned and in whole pages, because the descriptor may be for direct I/O.
+    // Reads are page-aligned and whole pages, because the descriptor may be opened for direct I/O.
     let buffer = Mapping::private(1 << 20)?;
     let fd = file.handle.descriptor();
     let mut offset = file.start;
@@ -95,7 +97,7 @@ pub(super) fn read_all(file: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<()
         let read = unsafe { libc::pread(fd, buffer.address().cast(), length, offset as libc::off_t) };
         match read {
             ..0 => return Err(Errno::last()),
-            // End of the file.
+            // A short read means the end of the file.
             _ if (read as usize) < length => break,
             _ => offset += read as u64,
         }

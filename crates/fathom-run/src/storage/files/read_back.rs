@@ -14,7 +14,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum nesting of devices on files on devices: deeper nesting indicates a loop in the kernel's tables.
+/// Maximum nesting of devices on files on other devices; deeper nesting indicates a loop in the kernel's
+/// tables.
 const MOST_LEVELS: usize = 16;
 
 /// Drops cached data of a range of a target, and of the `backing` files of loop devices below it. Returns the
@@ -28,11 +29,11 @@ pub(super) fn forget(entry: &FileEntry, fd: RawFd, backing: &[PathBuf], wanted: 
         false => Some(0),
     };
     let below = backing.iter().map(|path| forget_file(path, wanted.drops));
-    // Data cached on two levels is read from memory once.
+    // Data cached on both levels is read from memory only once, so the larger number counts.
     below.fold(own, |most, file| Some(most?.max(file?.min(wanted.range.end - wanted.range.start))))
 }
 
-/// Writes a range back; if a file system cannot do that for a range, the whole file is synced.
+/// Writes a range back. If the file system cannot write back a range, the whole file is synced.
 pub(super) fn write_back(entry: &FileEntry, fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     if !is_cached_kind(entry) {
         return Ok(());
@@ -53,14 +54,14 @@ pub(super) fn read_past_cache(entry: &FileEntry, fd: RawFd, on: bool, alignment:
     (!on || alignment.is_multiple_of(unit)) && file::set_direct(fd, on).is_ok()
 }
 
-/// Dirty bytes of a target, including those under writeback.
+/// Dirty bytes of a target in the page cache, including those under writeback.
 pub(super) fn unwritten(entry: &FileEntry, fd: RawFd) -> Result<Option<u64>, Errno> {
     if !is_cached_kind(entry) || file_system::is_in_memory(fd) == Ok(true) && entry.kind == FileKind::Regular
     {
         return Ok(None);
     }
     match page_cache::take_write_error(fd) {
-        // Errors that mean the kernel does not support this.
+        // These errors mean that the kernel does not support the call.
         Ok(()) | Err(Errno(libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL | libc::ESPIPE | libc::EPERM)) => {}
         Err(errno) => return Err(errno),
     }
@@ -72,7 +73,7 @@ fn is_cached_kind(entry: &FileEntry) -> bool {
     matches!(entry.kind, FileKind::Regular | FileKind::Block)
 }
 
-/// [`forget`] for the whole backing file of a loop device. Only its clean pages are dropped; its content
+/// Like [`forget`], for the whole backing file of a loop device. Only clean pages are dropped, so the content
 /// stays.
 fn forget_file(path: &Path, drops: bool) -> Option<u64> {
     let opened = file::open(path, libc::O_RDONLY | libc::O_NOATIME, 0)
@@ -101,7 +102,7 @@ pub(super) fn backing_files(entry: &FileEntry) -> Vec<PathBuf> {
     found
 }
 
-/// The device of a file, or of a device file.
+/// The device that holds a file, or that a device file refers to.
 fn device_of(path: &Path) -> Option<u64> {
     let found = fs::metadata(path).ok()?;
     let is_device = found.mode() & libc::S_IFMT == libc::S_IFBLK;
@@ -109,7 +110,8 @@ fn device_of(path: &Path) -> Option<u64> {
     if libc::major(device) != 0 {
         return Some(device);
     }
-    // A file on btrfs has a device number of its file system; the list of mounts names the first device.
+    // A file on btrfs has a device number that belongs to no block device; the list of mounts names the file
+    // system's first device.
     let mounts = mounts();
     let source = &mount_of(&mounts, &fs::canonicalize(path).ok()?)?.report.source;
     let device = fs::metadata(source).ok().filter(|_| source.starts_with("/dev/"))?.rdev();

@@ -9,7 +9,7 @@ pub(crate) fn switch(devices: &[u64], scheduler: &str) -> Result<usize, Errno> {
     let mut switched = 0;
     for path in devices.iter().filter_map(|&device| choice_of(device)) {
         fs::write(&path, scheduler).map_err(Errno::from)?;
-        // The kernel shows the active scheduler in brackets.
+        // The kernel lists all schedulers and shows the active one in brackets.
         let now = fs::read_to_string(&path).map_err(Errno::from)?;
         if !now.contains(&format!("[{scheduler}]")) {
             return Err(Errno(libc::EINVAL));
@@ -19,7 +19,7 @@ pub(crate) fn switch(devices: &[u64], scheduler: &str) -> Result<usize, Errno> {
     Ok(switched)
 }
 
-/// The file with a device's schedulers; a partition has its disk's.
+/// The sysfs file with a device's schedulers; a partition uses that of its disk.
 fn choice_of(device: u64) -> Option<PathBuf> {
     let directory = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     ["queue/scheduler", "../queue/scheduler"]

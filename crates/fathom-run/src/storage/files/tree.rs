@@ -1,5 +1,5 @@
-//! The directories of a tree: created before the files in them and removed after them. Only the user can access
-//! the root, so other users cannot add a link that leads out of the tree.
+//! The directories of a tree: created before the files in them and removed after them. Only the user can write
+//! to the root; otherwise another user could add a link that leads out of the tree.
 
 use super::layout;
 use crate::files::{FileError, names};
@@ -9,11 +9,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Write permission for others.
+/// Write permission for group and others.
 const OPEN_TO_OTHERS: u32 = 0o022;
 
-/// Creates the missing directories of a tree. Existing ones must be directories, and the root must belong to
-/// the user alone.
+/// Creates the missing directories of a tree. Existing ones must be directories, and only the user may write to
+/// the root.
 pub(super) fn make(plan: &NamesPlan) -> Result<(), FileError> {
     for (number, path) in names::tree_directories(plan).iter().enumerate() {
         let failed = |errno| FileError::of_call(errno, "mkdir", path);
@@ -29,7 +29,7 @@ pub(super) fn make(plan: &NamesPlan) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Checks an existing object at the path of a directory of the tree.
+/// Checks an existing object at the path of one of the tree's directories.
 fn check(path: &Path, is_first: bool) -> Result<(), FileError> {
     let found =
         std::fs::symlink_metadata(path).map_err(|error| FileError::of_call(error.into(), "stat", path))?;
@@ -49,7 +49,7 @@ fn check(path: &Path, is_first: bool) -> Result<(), FileError> {
     Err(FileError::of_call(Errno(errno), "mkdir", path).with_message(message))
 }
 
-/// Removes the empty directories of a tree; others, and missing ones, are left alone.
+/// Removes the empty directories of a tree. Directories that are missing or not empty are skipped.
 pub(super) fn remove(plan: &NamesPlan) -> Result<(), Errno> {
     for path in names::tree_directories(plan).iter().rev() {
         match std::fs::remove_dir(path) {

@@ -10,7 +10,8 @@ fn chi_square_per_degree(counts: &[u64], expected: &[f64]) -> f64 {
     sum / (counts.len() - 1) as f64
 }
 
-/// A fit with 99 cells exceeds this limit for fewer than one seed in 100,000 (1 + 4.3 deviations of sqrt(2/99)).
+/// Upper limit for a fit with 99 cells, which fewer than one seed in 100,000 exceeds (1 + 4.3 deviations of
+/// sqrt(2/99)).
 const LIMIT: f64 = 1.65;
 
 /// Random reads of 100,000 blocks with repetition.
@@ -38,7 +39,7 @@ fn uniform_draws_are_uniform() {
 
 #[test]
 fn half_a_pass_of_a_map_is_uniform() {
-    // Without repeats, counts vary less than by chance, so only the upper limit is meaningful.
+    // Without repeated blocks, counts vary less than by chance, so only an upper limit is meaningful.
     for generator in [GeneratorKind::Free, GeneratorKind::Tausworthe, GeneratorKind::Tausworthe64] {
         let change = |plan: &mut TargetPlan| (plan.generator, plan.each_block_once) = (generator, true);
         let chi = chi_square_per_degree(&hundredths(&drawn(change, 50_000)), &[500.0; 100]);
@@ -65,7 +66,7 @@ fn zones_get_their_shares_and_are_uniform_inside() {
         let cells = hundredths(&drawn(|plan| plan.distribution = rule.clone(), 200_000));
         assert!(cells[20..50].iter().all(|&count| count == 0), "nothing was asked for there: {cells:?}");
         let used: Vec<u64> = cells[..20].iter().chain(&cells[50..]).copied().collect();
-        // Hits in each hundredth: 50 % over 5, 30 % over 15, 20 % over 50.
+        // The I/Os are distributed over the hundredths of the range: 50 % over 5, 30 % over 15, 20 % over 50.
         let expected: Vec<f64> = [(20_000.0, 5), (4_000.0, 15), (800.0, 50)]
             .into_iter()
             .flat_map(|(count, cells)| std::iter::repeat_n(count, cells))
@@ -112,8 +113,8 @@ fn ranks(mut sampler: Sampler, cells: usize, count: usize) -> Vec<u64> {
 fn zipf_has_the_exponent_asked_for() {
     for theta in [0.5, 0.8, 1.2, 2.0] {
         let hits = ranks(Sampler::zipf(theta, Some(0.0), 10_000, 7), 10_000, 2_000_000);
-        // Popularity is proportional to the rank to the power of -theta: a line of slope -theta on logarithmic
-        // scales. Counts are summed between powers of two.
+        // Popularity is proportional to the rank to the power of -theta: which is a line of slope -theta on
+        // logarithmic scales. Counts are summed between powers of two.
         let points: Vec<(f64, f64)> = (2..11)
             .map(|bit| {
                 let (first, end) = (1usize << bit, 1usize << (bit + 1));
@@ -123,7 +124,7 @@ fn zipf_has_the_exponent_asked_for() {
             .filter(|point| point.1 > 2.0)
             .collect();
         let fitted = -slope(&points);
-        // Gray's method is itself an approximation, slightly too steep for large theta.
+        // Gray's method is itself an approximation and slightly too steep for large theta.
         assert!((fitted - theta).abs() < 0.05 * theta.max(1.0), "theta {theta}: {fitted}");
     }
 }
@@ -132,11 +133,13 @@ fn zipf_has_the_exponent_asked_for() {
 fn pareto_has_the_shape_asked_for() {
     for h in [0.1, 0.2, 0.4] {
         let hits = ranks(Sampler::pareto(h, Some(0.0), 100_000, 7), 100_000, 1_000_000);
-        // The defining property: a share of h of the blocks gets a share of 1-h of the I/Os.
+        // The defining property of this distribution: a share of h of the blocks gets a share of 1-h of the
+        // I/Os.
         let favourites: u64 = hits[..(h * 100_000.0) as usize].iter().sum();
         let share = favourites as f64 / 1e6;
         assert!((share - (1.0 - h)).abs() < 0.003, "h {h}: {share}");
-        // The exponent: the share of I/Os below a rank grows with its power of ln(1-h)/ln(h).
+        // The exponent: the share of I/Os below a rank is the rank to the power of ln(1-h)/ln(h), up to a
+        // factor.
         let points: Vec<(f64, f64)> = (7..16)
             .map(|bit| (1u64 << bit, hits[..1 << bit].iter().sum::<u64>()))
             .map(|(rank, below)| ((rank as f64).ln(), (below as f64).ln()))
@@ -158,7 +161,7 @@ fn skewed_offsets_are_spread_but_keep_their_popularity() {
         blocks.iter().for_each(|&block| hits[block as usize] += 1);
         let mut by_hits: Vec<usize> = (0..hits.len()).collect();
         by_hits.sort_by_key(|&block| std::cmp::Reverse(hits[block]));
-        // The favourites are spread over the whole range.
+        // The favourites are spread over the whole range of blocks.
         let mut tenths = [0u32; 10];
         by_hits[..1000].iter().for_each(|&block| tenths[block / 10_000] += 1);
         assert!(tenths.iter().all(|count| (50..200).contains(count)), "{rule:?}: {tenths:?}");

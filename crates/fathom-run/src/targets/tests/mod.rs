@@ -74,7 +74,7 @@ fn golden_orders_with_postfix() {
     assert_eq!(blocks(holes, 131072, 13), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 3]);
     let holes = TargetPlan { postfix: Some(4096), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes, 65536, 9), [0, 2, 4, 6, 8, 10, 12, 14, 0]);
-    // A block that ends exactly with the region, or no longer fits, ends the pass.
+    // A block that ends exactly at the end of the region, or no longer fits, ends the pass.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes.clone(), 65536, 99), [0, 3, 6, 9, 12, 15]);
     assert_eq!(blocks(holes, 61440, 8), [0, 3, 6, 9, 12, 0, 3, 6]);
@@ -243,7 +243,8 @@ fn asking_again_behind_the_end_does_not_change_the_next_pass() {
     assert_eq!(order(0), order(5));
 }
 
-/// A run loop that waits for completions asks for another target after the last one.
+/// A run loop that waits for completions asks for another target after the last one, which must not yield a
+/// write without its trim.
 #[test]
 fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
     let plan = plan(DirectionPlan::TrimThenWrite, false);

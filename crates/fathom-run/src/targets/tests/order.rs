@@ -1,9 +1,9 @@
 //! Tests whether the order of a permutation is random, following Knuth, "The Art of Computer Programming",
-//! volume 2, 3.3, for many keys and from 2^6 to 2^40 blocks. Keys are fixed, so the outcome is always the same.
+//! volume 2, 3.3, for many keys and from 2^6 to 2^40 blocks. Keys are fixed, so the outcome never varies.
 
 use super::super::permutation::Permutation;
 
-/// Blocks drawn from larger permutations.
+/// Number of blocks drawn from larger permutations.
 const SAMPLE: u64 = 1 << 14;
 /// Results of one test over many keys; they follow a standard normal distribution if the order is random.
 #[derive(Debug, Default)]
@@ -21,12 +21,12 @@ impl Deviates {
         let told = format!(
             "{what}, {blocks} blocks: mean {mean:.2}, spread {spread:.2}, {far:.3} are far, worst {worst:.1}"
         );
-        // By chance, one in a hundred exceeds 2.576, and about one in a million exceeds 5.
+        // By chance, one deviate in a hundred exceeds 2.576, and about one in a million exceeds 5.
         assert!(mean.abs() < 0.35 && spread < 1.2 && far < 0.03 && worst < 5.5, "{told}");
     }
 }
 
-/// Wald and Wolfowitz: runs above and below the median.
+/// The test of Wald and Wolfowitz: runs above and below the median.
 fn runs(order: &[u64], blocks: u64) -> f64 {
     let middle = blocks / 2;
     let above = order.iter().filter(|&&block| block >= middle).count() as f64;
@@ -51,8 +51,8 @@ fn serial(order: &[u64], lag: usize) -> f64 {
     (sum / variance - expected) * number.sqrt()
 }
 
-/// Whether the part of the region with one block predicts the part with the next: a chi-square test of
-/// independence, transformed to a normal deviate (Wilson and Hilferty).
+/// Tests whether the part of the region that holds one block predicts the part with the next block: a
+/// chi-square test of independence, transformed to a normal deviate (Wilson and Hilferty).
 fn pairs(order: &[u64], blocks: u64) -> f64 {
     let parts = if order.len() < 1024 { 4usize } else { 8 };
     let part = |block: u64| (u128::from(block) * parts as u128 / u128::from(blocks)) as usize;
@@ -103,7 +103,7 @@ fn no_key_gives_an_order_that_can_be_told_from_chance() {
         by_runs.check("runs", blocks);
         by_lags.check("lags 1 to 16", blocks);
         by_pairs.check("pairs", blocks);
-        // None of as many shuffled lists has a more frequent distance than this.
+        // None of an equal number of shuffled lists has a more frequent distance than this.
         assert!(most <= 11, "{blocks} blocks: a distance between neighbours occurs {most} times");
     }
 }
@@ -120,7 +120,7 @@ fn the_whole_region_is_drawn_from() {
     }
 }
 
-/// Non-random orders are detected: sequential blocks, and steps of one size.
+/// The tests detect orders that are not random: sequential blocks, and steps of one size.
 #[test]
 fn an_order_that_is_not_random_is_told() {
     let one_by_one: Vec<u64> = (0..1024).collect();

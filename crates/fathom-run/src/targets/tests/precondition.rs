@@ -37,7 +37,8 @@ fn valid_shares(order: &[u64], regions: usize) -> Vec<f64> {
 
 #[test]
 fn the_oldest_validity_is_lamberts() {
-    // -W(-ρ exp(-ρ)) / ρ for over-provisioning of 7, 15, 28, 50 and 100 percent, by iterating u = exp(-ρ (1 - u)).
+    // The expected values are -W(-ρ exp(-ρ)) / ρ for over-provisioning of 7, 15, 28, 50 and 100 percent, by
+    // iterating u = exp(-ρ (1 - u)).
     for (over_provisioning, expected) in
         [(0.07, 0.872_08), (0.15, 0.751_00), (0.28, 0.597_00), (0.5, 0.417_19), (1.0, 0.203_19)]
     {
@@ -56,7 +57,7 @@ fn regions_are_left_as_the_model_says() {
         let shares = valid_shares(&order, regions as usize);
         for (index, share) in shares.iter().enumerate() {
             let expected = validity(over_provisioning, index as u64, u64::from(regions));
-            // The newest region cannot lose any blocks, so the others lose more.
+            // The newest region cannot lose any blocks, so the other regions lose more.
             assert!((share - expected).abs() < 0.02, "{over_provisioning}: {index}: {share}, not {expected}");
         }
         assert!(shares.is_sorted(), "{over_provisioning}: {shares:?}");
@@ -66,8 +67,8 @@ fn regions_are_left_as_the_model_says() {
 
 #[test]
 fn a_disk_that_goes_on_finds_itself_in_its_steady_state() {
-    // Random writes at the end of a log of flash, whose oldest piece is cleaned when room is needed. After a
-    // pass, the cleaner moves the same amount per write from the first piece on.
+    // Simulates random writes at the end of a log of flash whose oldest piece is cleaned when space is needed.
+    // After a pass, the cleaner moves the same amount per write from the first piece on.
     let (count, over_provisioning) = (100_000u64, 0.15);
     let order = written(rule(100, over_provisioning, 0), count);
     let piece = order.len() / 100;
@@ -134,7 +135,7 @@ proptest! {
         let rule = rule(regions, over_provisioning, cache_blocks);
         let blocks = count.max(u64::from(regions));
         let Ok(schedule) = Schedule::new(&rule, blocks, BLOCK) else {
-            // A few regions may be too few if the cache covers several of them.
+            // If the cache covers several regions, a few regions may be too few for a schedule.
             prop_assume!(cache_blocks == 0);
             return Err(TestCaseError::fail("no schedule without a cache"));
         };
@@ -148,7 +149,7 @@ proptest! {
         prop_assert_eq!(times.len() as u64, blocks);
         for writes in times.values() {
             prop_assert!(writes.len() <= 2);
-            // Blocks that may still be in the cache are not overwritten.
+            // A block that may still be in the cache is not overwritten.
             prop_assert!(writes.len() == 1 || (writes[1] - writes[0]) as u64 >= cache_blocks);
         }
         let overwritten: u64 = schedule.regions().iter().map(|share| share.again).sum();

@@ -79,7 +79,7 @@ prop_compose! {
     }
 }
 
-/// The same targets, drawn by the general path.
+/// The same targets as the general path draws them.
 fn the_long_way(plan: &TargetPlan, regions: &[TargetRegion], seeds: &Seeds) -> Targets {
     let mut targets = Targets::new(plan.clone(), regions, seeds.clone());
     targets.short = Short::None;
@@ -87,7 +87,7 @@ fn the_long_way(plan: &TargetPlan, regions: &[TargetRegion], seeds: &Seeds) -> T
     targets
 }
 
-/// Counts the targets of a sequence and compares the result with its own counter.
+/// Counts the targets of a sequence and compares the result with the sequence's own counter.
 fn is_counted(
     targets: &Targets,
     plan: &TargetPlan,
@@ -113,7 +113,7 @@ proptest! {
         let seeds = Seeds::new(seed, 1);
         let mut short = Targets::new(plan.clone(), &regions, seeds.clone());
         let mut long = the_long_way(&plan, &regions, &seeds);
-        // Draws ahead must not cross a point at which an order ends within a pass and continues elsewhere.
+        // Drawing ahead must not cross the point at which an order ends within a pass and continues elsewhere.
         let goes_on = !plan.random || plan.distribution != DistributionRule::Uniform;
         for (count, again) in passes {
             let (at_first, mut seen) = (short.given(), PerDirection::default());
@@ -150,7 +150,7 @@ fn a_mix_goes_on_where_all_blocks_have_been_given() {
     }
 }
 
-/// In zones, some I/Os become writes regardless of the mix.
+/// With zone rules, some I/Os become writes regardless of the mix.
 #[test]
 fn an_io_of_another_direction_needs_a_mix_drawn_one_by_one() {
     let split = |blocks: [u64; 2]| {

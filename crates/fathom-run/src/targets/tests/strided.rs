@@ -15,13 +15,14 @@ fn sequential(stride: Option<StrideRule>, count: usize) -> Vec<u64> {
 fn golden_sequential_zones() {
     let order = [0, 1, 2, 3, 12, 13, 14, 15, 24, 25, 26, 27, 36, 37, 38, 39];
     assert_eq!(sequential(zones(16, 16, 32), 16), order);
-    // Zones longer than the bytes to move, a last zone shortened by the end, then the first again.
+    // The zones are longer than the bytes to move, the end of the file shortens the last one, and then the
+    // first zone follows again.
     let order = [0, 1, 2, 3, 20, 21, 22, 23, 40, 41, 42, 43, 60, 61, 62, 63, 0, 1];
     assert_eq!(sequential(zones(16, 64, 16), 18), order);
-    // Zones shorter than the bytes to move.
+    // The zones are shorter than the bytes to move.
     let order = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 8, 9];
     assert_eq!(sequential(zones(64, 16, 16), 18), order);
-    // Zones larger than the file.
+    // The zones are larger than the file.
     assert_eq!(sequential(zones(512, 512, 16), 66)[62..], [62, 63, 0, 1]);
 }
 

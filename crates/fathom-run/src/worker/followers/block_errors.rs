@@ -15,21 +15,21 @@ use std::ops::Range;
 /// Maximum number of blocks of one clone; their table takes a gigabyte of memory.
 const MOST_BLOCKS: u64 = (1 << 30) / size_of::<Block>() as u64;
 
-/// The state of every block that a job may trim or write, and their counters.
+/// The state of every block that a job may trim or write, and the counters of these states.
 pub(in crate::worker) struct BlockErrors<'a> {
     samples: &'a BlockErrorSamples,
     table: Table,
 }
 
 impl Feature for BlockErrors<'_> {
-    /// Follows every completed trim and write.
+    /// Must see every completed trim and write.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> BlockErrors<'a> {
-    /// Created for workers whose plan tracks blocks; covers all their files.
+    /// Created for workers whose plan tracks blocks. Covers all files of the worker.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         files: &OpenFiles,
@@ -58,7 +58,7 @@ impl<'a> BlockErrors<'a> {
         self.end(unit.file(), direction, unit.offset(), u64::from(unit.length()), true);
     }
 
-    /// Handles an I/O that has failed after some of its bytes: only the rest counts as failed.
+    /// Handles an I/O that has failed after moving some of its bytes; only the rest counts as failed.
     pub(in crate::worker) fn failed(&mut self, unit: &Unit, direction: Direction) {
         let (done, length) = (u64::from(unit.done()), u64::from(unit.length()));
         self.end(unit.file(), direction, unit.offset(), done, true);
@@ -98,8 +98,8 @@ struct Table {
 }
 
 impl Table {
-    /// A table for parts of files, each with its first byte and length. The error is the number of blocks if
-    /// that is too large.
+    /// A table for parts of files, each with its first byte and length. If the number of blocks is too large,
+    /// it is the error.
     fn new(block_bytes: u64, files: impl Iterator<Item = (u64, u64)>) -> Result<Table, u64> {
         let mut count = 0_u64;
         let mut parts = Vec::new();
@@ -138,7 +138,7 @@ impl Table {
 #[derive(Clone, Copy, Debug)]
 struct Block(u32);
 
-/// Bits of the state, below the number of trims.
+/// Number of bits of the state, which are below the number of trims.
 const STATE_BITS: u32 = 3;
 
 impl Block {
@@ -146,7 +146,7 @@ impl Block {
         BlockState::ALL[(self.0 & ((1 << STATE_BITS) - 1)) as usize]
     }
 
-    /// Successful trims up to the first error; saturating.
+    /// Number of successful trims before the first error; saturating.
     fn trims(self) -> u64 {
         u64::from(self.0 >> STATE_BITS)
     }

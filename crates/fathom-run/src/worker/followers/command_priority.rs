@@ -9,18 +9,18 @@ use crate::worker::feature::{Feature, Needs};
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 
-/// Chooses priorities and counts them.
+/// Chooses priorities and counts I/Os by priority.
 pub(in crate::worker) struct CommandPriority<'a> {
     priorities: &'a CommandPriorities,
-    /// For each priority: reads, then writes.
+    /// Latencies for each priority: reads, then writes.
     samples: &'a [LatencySamples],
     generator: Taus88,
-    /// Record total latency rather than completion latency.
+    /// True to record total latency instead of completion latency.
     total: bool,
 }
 
 impl Feature for CommandPriority<'_> {
-    /// Assigns priorities, and counts latencies by priority.
+    /// Assigns a priority before each I/O, and records the latency at its completion.
     fn needs(&self) -> Needs {
         Needs { preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
@@ -42,7 +42,7 @@ impl<'a> CommandPriority<'a> {
         let draw = self.generator.percent();
         let index = self.priorities.choose(target.direction as usize, u64::from(target.length), draw);
         unit.set_priority(index as u32);
-        // The job's own priority applies to its process.
+        // The job's own priority is that of its process, so such an I/O needs none.
         if index == 0 { 0 } else { self.priorities.values[index].0 }
     }
 
@@ -57,7 +57,7 @@ impl<'a> CommandPriority<'a> {
         }
     }
 
-    /// The kernel's value of a unit's priority.
+    /// The kernel's value of the priority of a unit.
     pub(in crate::worker) fn value_of(&self, unit: &Unit) -> u16 {
         self.priorities.values.get(unit.priority() as usize).map_or(0, |priority| priority.0)
     }

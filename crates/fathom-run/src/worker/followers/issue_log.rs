@@ -12,16 +12,16 @@ use fathom_sys::clock::{Clock, Moment};
 pub(in crate::worker) struct IssueLog<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
-    /// A tick, and the time since the start of the job at that tick in ns; updated whenever the system clock is
-    /// read.
+    /// A tick, and the time in ns between the start of the job and this tick; updated whenever the system clock
+    /// is read.
     anchor: Moment,
     start_ns: u64,
-    /// A sync gets the offset of the I/O before it.
+    /// Offset of the last I/O; a sync is recorded with this offset.
     last_offset: u64,
 }
 
 impl Feature for IssueLog<'_> {
-    /// Records every issued I/O.
+    /// Must see every issued I/O.
     fn needs(&self) -> Needs {
         Needs { preparation: true, ..Needs::default() }
     }
@@ -43,12 +43,13 @@ impl<'a> IssueLog<'a> {
         self.note_open_files(FileEvent::Open, files);
     }
 
-    /// Synchronises with the system clock.
+    /// Synchronises the recorder with the system clock.
     pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
-    /// Records that an operation (by its number in units) is issued now. Offset and length of syncs are ignored.
+    /// Records that an operation, given by its number in units, is issued now. Offset and length of syncs are
+    /// ignored.
     pub(in crate::worker) fn issue(&mut self, operation: u8, file: u32, offset: u64, length: u32) {
         if length > 0 {
             self.last_offset = offset;
@@ -77,7 +78,7 @@ impl<'a> IssueLog<'a> {
         open.for_each(|file| self.note(event, file as u32));
     }
 
-    /// Another pass over the files begins, before which fio reopens them.
+    /// Records that another pass over the files begins: fio closes and reopens the files before it.
     pub(in crate::worker) fn end_pass(&mut self, files: &OpenFiles) {
         self.note_open_files(FileEvent::Close, files);
         self.note_open_files(FileEvent::Open, files);

@@ -1,7 +1,7 @@
 //! `latency_target`: finds the largest queue depth at which I/Os still meet a latency. The depth starts at one.
-//! Each time window shows whether enough I/Os met the target at its depth. Good depths are doubled until the
-//! first bad one, then the interval in between is bisected. Between two depths the queue is drained, so that a
-//! window only contains I/Os of its own depth.
+//! Each time window shows whether enough I/Os met the target at the current depth. The depth is doubled until
+//! it is too large for the target, then the interval in between is bisected. Between two depths the queue is
+//! drained, so that a window only contains I/Os of that depth.
 
 use crate::invariant::holds;
 use crate::message::Message;
@@ -19,16 +19,16 @@ pub(in crate::worker) struct LatencySearch {
     wanted: LatencyTarget,
     bounds: Bounds,
     phase: Phase,
-    /// I/Os that had completed before the window began, or have failed since.
+    /// Number of I/Os that had completed before the window began, or have failed since.
     uncounted: u64,
     missed: u64,
     /// The slowest I/O of the window, with its latency.
     slowest: Option<(u64, Slow)>,
-    /// Set once it was reported that not even one I/O at a time meets the target.
+    /// Set once a message has said that not even one I/O at a time meets the target.
     is_miss_said: bool,
 }
 
-/// An I/O to be named in the message.
+/// An I/O that a message names.
 #[derive(Clone, Copy)]
 struct Slow {
     file: u32,
@@ -40,13 +40,13 @@ struct Slow {
 /// Current phase of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Drains the queue, then begins a window.
+    /// Drains the queue; a window begins afterwards.
     Settling,
-    /// Measures the depth until this time, monotonic ns.
+    /// Measures a depth until this time, monotonic ns.
     Judging { end_ns: u64 },
-    /// The depth is found: drains the queue, then restarts the figures.
+    /// The depth is found: drains the queue, then resets the figures.
     Found,
-    /// Runs at the depth found until this time, monotonic ns.
+    /// Runs at the final depth until this time, monotonic ns.
     Measuring { end_ns: u64 },
 }
 
@@ -55,20 +55,20 @@ enum Phase {
 struct Bounds {
     depth: u32,
     most: u32,
-    /// Largest good depth; 0 for none.
+    /// Largest depth that met the target; 0 for none.
     good: u32,
-    /// Smallest bad depth.
+    /// Smallest depth that missed the target.
     bad: Option<u32>,
     /// Number of windows since the depth changed.
     stable: u32,
 }
 
-/// Conclusion from a window.
+/// Result of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Continue at this depth.
+    /// The search continues at this depth.
     Depth(u32),
-    /// The depth no longer changes.
+    /// The final depth is found.
     Found,
     /// Not even one I/O at a time meets the target.
     Missed,
@@ -93,7 +93,7 @@ impl Bounds {
                 return Verdict::Missed;
             }
             self.bad = Some(self.depth);
-            // A good depth may have become bad.
+            // A depth that met the target before may miss it now.
             self.good = self.good.min(self.depth - 1);
         }
         let next = match self.bad {
@@ -111,14 +111,14 @@ impl Bounds {
 }
 
 impl Feature for LatencySearch {
-    /// Counts I/Os that missed the target. All others met it.
+    /// Must see I/Os that missed the target; all others met it.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(self.wanted.target_ns.saturating_add(1)), ..Needs::default() }
     }
 }
 
 impl LatencySearch {
-    /// A search for depths up to this one.
+    /// Creates a search among depths up to this one.
     pub(in crate::worker) fn new(wanted: LatencyTarget, most: u32) -> LatencySearch {
         LatencySearch {
             wanted,
@@ -131,7 +131,7 @@ impl LatencySearch {
         }
     }
 
-    /// Maximum number of I/Os in flight now.
+    /// Maximum number of I/Os that may be in flight now.
     pub(in crate::worker) fn issue_limit(&self) -> u32 {
         match self.phase {
             Phase::Settling | Phase::Found => 0,
@@ -167,12 +167,13 @@ impl LatencySearch {
         self.is_decided()
     }
 
-    /// If all I/Os have to meet the target, the first miss decides.
+    /// True if the window is decided early: if all I/Os have to meet the target, the first miss decides.
     fn is_decided(&self) -> bool {
         matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.wanted.percentile >= 100.0
     }
 
-    /// Begins a window; `ended` is the number of completed I/Os so far. Returns when the window ends.
+    /// Begins a window; `ended` is the number of completed I/Os so far. Returns the time at which the window
+    /// ends.
     fn begin_window(&mut self, now_ns: u64, ended: u64) -> u64 {
         (self.uncounted, self.missed, self.slowest) = (ended, 0, None);
         now_ns + self.wanted.window_ns
@@ -187,7 +188,7 @@ impl LatencySearch {
         (seen > 0).then(|| 100.0 * (seen - self.missed) as f64 / seen as f64)
     }
 
-    /// The conclusion from the window that ends at `now_ns`, if one does. A window without I/Os is extended.
+    /// The result of the window if it ends at `now_ns`. A window without I/Os is extended instead.
     fn close_window(&mut self, now_ns: u64, ended: u64) -> Option<Verdict> {
         let Phase::Judging { end_ns } = self.phase else { return None };
         let share = self.share_met(ended)?;
@@ -208,10 +209,10 @@ impl LatencySearch {
 }
 
 impl Worker<'_> {
-    /// Continues the search, if there is one; returns when it must be continued next, monotonic ns.
+    /// Continues the search, if the job has one; returns when it must be continued next, monotonic ns.
     pub(in crate::worker) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
         let mut search = self.features.latency_search.take()?;
-        // The ramp does not count.
+        // The ramp is not part of the search.
         if self.ramp.is_none() && !self.stopping {
             self.advance_search(&mut search, now_ns);
         }
@@ -264,7 +265,8 @@ impl Worker<'_> {
         self.stopping = true;
     }
 
-    /// If a share of the I/Os may be slower, the job continues with one I/O at a time.
+    /// Reports that not even depth 1 meets the target. Because some I/Os may be slower (`latency_percentile`),
+    /// the job continues with one I/O at a time.
     #[cold]
     fn note_miss(&mut self, search: &mut LatencySearch, ended: u64) {
         if !std::mem::replace(&mut search.is_miss_said, true) {
@@ -283,7 +285,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Searches with all depths up to `capacity` being good: the depth found, `None` if not even one is.
+    /// Runs a search in which all depths up to `capacity` meet the target. Returns the depth found, or `None`
+    /// if depth 1 already misses.
     fn find(most: u32, capacity: u32) -> Option<u32> {
         let mut bounds = Bounds::new(most);
         for _ in 0..200 {
@@ -310,7 +313,7 @@ mod tests {
             let mut bounds = Bounds::new(most);
             for capacity in capacities {
                 let mut good_windows = 0;
-                // Upwards it moves one step in depth after several windows.
+                // Upwards, the search moves by one step in depth after several windows.
                 for _ in 0..(STABLE_WINDOWS + 3) * most * 2 {
                     let is_good = bounds.depth <= capacity;
                     good_windows += u32::from(is_good && bounds.depth + 1 >= capacity.min(most));

@@ -12,8 +12,8 @@ use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// After the end of its run, a worker waits at most this long for room, because the supervisor would consider
-/// it stuck.
+/// Maximum time that a worker waits for space after the end of its run; the supervisor would consider a longer
+/// wait stuck.
 const LATEST_NS: u64 = 200_000_000;
 /// Poll interval while the ring is full.
 const PAUSE: Duration = Duration::from_micros(50);
@@ -27,23 +27,23 @@ pub(in crate::worker) struct RecordQueue<'a> {
     thread: usize,
 }
 
-/// Records the I/Os of a worker that keeps logs.
+/// Pushes records of a worker's I/Os, if the worker keeps logs.
 pub(in crate::worker) struct Recorder<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
     priority: u16,
-    /// Response times are logged as well.
+    /// True if response times are logged as well.
     keeps_responses: bool,
     epoch_clock: Option<i32>,
-    /// Monotonic ns when recording began; `None` before that, as during a ramp.
+    /// Monotonic time at which recording began, ns; `None` before that, as during a ramp.
     start_ns: Option<u64>,
-    /// Updated whenever the system clock is read, so that the times of a long run do not drift with the
-    /// calibration of the counter.
+    /// A tick and its system time, updated whenever the system clock is read, so that the times of a long run
+    /// do not drift with the calibration of the counter.
     anchor: Moment,
 }
 
 impl Feature for Recorder<'_> {
-    /// Records each completion.
+    /// Must see each completion.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(0), ..Needs::default() }
     }
@@ -74,13 +74,13 @@ impl<'a> Recorder<'a> {
         self.anchor(now);
     }
 
-    /// Adjusts to the system's clock.
+    /// Synchronises the recorder with the system clock.
     pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
-    /// Records an I/O that completed at this tick. `priority` is that of the I/O, if it has one; otherwise the
-    /// job's applies.
+    /// Records an I/O that completed at this tick. `priority` is the priority of the I/O, if it has its own;
+    /// otherwise the job's priority applies.
     #[inline]
     pub(in crate::worker) fn record(
         &mut self,
@@ -93,7 +93,7 @@ impl<'a> Recorder<'a> {
     ) {
         let Some(start_ns) = self.start_ns else { return };
         let record = IoRecord {
-            // The tick of a reap may be older than an anchor taken since then.
+            // The tick of a reap may be earlier than an anchor taken since the reap.
             end_ns: self.clock.ns_at(tick, self.anchor).saturating_sub(start_ns),
             slat_ns,
             clat_ns,
@@ -127,7 +127,7 @@ impl<'a> Recorder<'a> {
         });
     }
 
-    /// Called when the worker is done, after this many ns of recording.
+    /// Called when the worker is done, with the duration of recording in ns.
     pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.queue.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
     }
@@ -165,8 +165,8 @@ impl<'a> RecordQueue<'a> {
         self.header.close(end_ns);
     }
 
-    /// The ring is full. Waiting keeps the logs complete, and the report shows for how long. Records after the
-    /// end of the run, or without a writer, are counted as lost instead.
+    /// Waits for space in a full ring, which keeps the logs complete; the report shows for how long. After the
+    /// end of the run, or without a log writer, records are counted as lost instead.
     #[cold]
     #[inline(never)]
     fn push_when_there_is_room(&mut self, record: &IoRecord) {

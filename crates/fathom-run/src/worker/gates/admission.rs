@@ -1,4 +1,4 @@
-//! Conditions that a drawn I/O may have to wait for: an overlapping I/O in flight, a file that must first be
+//! Conditions for which a drawn I/O may have to wait: an overlapping I/O in flight, a file that must first be
 //! opened or locked, a barrier.
 
 use crate::logs::FileEvent;
@@ -19,12 +19,12 @@ use std::collections::VecDeque;
 /// Interval between attempts to take a lock that another job holds, in ns.
 const LOCK_PAUSE_NS: u64 = 20_000;
 
-/// Poll interval while another job has an overlapping I/O in flight, in ns.
+/// Poll interval while an I/O of another job overlaps, in ns.
 const OVERLAP_PAUSE_NS: u64 = 5_000;
 
 /// The admission rules of a job.
 pub(in crate::worker) struct Admission<'a> {
-    /// An I/O that is drawn but delayed.
+    /// An I/O that was drawn but is delayed.
     held: Option<Target>,
     /// `serialize_overlap`.
     overlap: Option<OverlapRule<'a>>,
@@ -32,17 +32,18 @@ pub(in crate::worker) struct Admission<'a> {
     open_files: Option<(VecDeque<u32>, usize)>,
     /// `lockfile`.
     pub(in crate::worker) locks: Option<FileLocks>,
-    /// `write_barrier`: the interval between barriers in writes, and writes since the last one.
+    /// `write_barrier`: the number of writes between barriers, and of writes since the last barrier.
     barrier: Option<(u64, u64)>,
-    /// `unlink_each_loop`: set when a loop is over and the files are to be recreated.
+    /// `unlink_each_loop`: set when a loop is over and the files must be recreated.
     renews_files: bool,
     renewal_is_due: bool,
-    /// The last write was a barrier: nothing may be issued before it completes.
+    /// True if the last write was a barrier, so that no I/O may be issued before it completes.
     behind_barrier: bool,
 }
 
 impl Feature for Admission<'_> {
-    /// Decides whether the next I/O is delayed; some rules delay it until others have completed.
+    /// Decides whether the next I/O is delayed. Some rules delay it until other I/Os have completed, so these
+    /// must be seen.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, ends_from_ns: self.follows_ends().then_some(0), ..Needs::default() }
     }
@@ -56,7 +57,7 @@ impl<'a> Admission<'a> {
         let admission = Admission {
             held: None,
             overlap: OverlapRule::of(context),
-            // Without storage there is nothing to open, and only files can be locked.
+            // Without storage there are no files to open, and only files can be locked.
             open_files: (limit < files && plan.has_storage()).then(|| ((0..limit as u32).collect(), limit)),
             locks: match plan.files.lock {
                 _ if plan.storage != StorageKind::Files => None,
@@ -109,7 +110,7 @@ impl Worker<'_> {
         wait.unwrap_or(next)
     }
 
-    /// What this I/O has to wait for, if anything.
+    /// The wait that this I/O requires, if any.
     fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<Next> {
         let busy = self.slots.units().iter().any(Unit::is_in_flight);
         let must_be_alone =
@@ -146,8 +147,8 @@ impl Worker<'_> {
         None
     }
 
-    /// Makes sure that a file is open, closing the least recently used one without I/O in flight; false if all
-    /// open files have I/O in flight.
+    /// Makes sure that a file is open. At the limit, the least recently used file without I/O in flight is
+    /// closed; returns false if all open files have I/O in flight.
     fn open_in_turn(&mut self, open: &mut VecDeque<u32>, limit: usize, file: u32) -> bool {
         if let Some(place) = open.iter().position(|&other| other == file) {
             open.remove(place);
@@ -186,7 +187,7 @@ impl Worker<'_> {
         true
     }
 
-    /// `fsync_on_close` for a file that is closed during the run.
+    /// Applies `fsync_on_close` to a file that is closed during the run.
     fn sync_before_close(&mut self, file: usize) {
         if !self.plan.syncs.at_close {
             return;

@@ -1,4 +1,4 @@
-//! `flow`: jobs in one flow keep their numbers of I/Os in proportion to their weights.
+//! `flow`: jobs in one flow keep their I/O counts in proportion to their weights.
 
 use crate::region::{Region, Stage, WorkerBlock};
 use crate::worker::WorkerContext;
@@ -8,7 +8,7 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// A worker's part in its flow.
+/// A worker's membership in its flow.
 pub(in crate::worker) struct Flow<'a> {
     region: &'a Region,
     own: &'a WorkerBlock,
@@ -52,8 +52,8 @@ impl<'a> Flow<'a> {
     }
 
     /// The tick until which this worker waits because it is ahead of the flow; `None` if it is not. It is ahead
-    /// if it has done more I/Os per weight than the flow as a whole. Members that are not running do not count,
-    /// except those about to start with the others.
+    /// if it has done more I/Os per weight than the flow as a whole. Only running members count, and those that
+    /// are about to start together with the others.
     pub(in crate::worker) fn is_ahead(&self, now: u64) -> Option<u64> {
         let own_ios = self.own.flow_ios.load(Relaxed);
         let (mut ios, mut weights) = (own_ios, self.weight);

@@ -1,4 +1,4 @@
-//! An open loop: I/Os are due by a schedule, and response times count from the due time.
+//! An open loop: I/Os start by a schedule, and response times are measured from the scheduled time.
 
 use crate::plan::WorkerPlan;
 use crate::targets::{Target, Targets};
@@ -13,20 +13,21 @@ use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::{Clock, Moment};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Marks an I/O that is not an arrival.
+/// The due time of an I/O that is not an arrival.
 const NOT_AWAITED: u64 = u64::MAX;
-/// Busy-waiting at the end of a wait: minimum, and initial and maximum, ns. It adapts to how late sleeps end:
-/// until enough sleeps have been observed, the worst case is assumed.
+/// Duration of the busy-wait at the end of a wait, in ns: its minimum, and its maximum, which is also the
+/// initial value. It adapts to how late sleeps end; until enough sleeps have been observed, the worst case is
+/// assumed.
 const LEAST_AWAKE_NS: u64 = 5_000;
 const MOST_AWAKE_NS: u64 = 1_000_000;
-/// After each sleep, the busy-wait shrinks by this fraction of its excess: very late sleeps are rare, and must
-/// not be forgotten between two of them.
+/// After each sleep, the busy-wait shrinks by this fraction of its excess: very late sleeps are rare, so their
+/// effect must last until the next one.
 const GIVEN_UP: u64 = 1024;
-/// Up to this many arrivals that are waiting at the end are counted individually; beyond that, they are counted
-/// in this many groups, which makes no visible difference.
+/// Arrivals that wait at the end of the run are counted individually up to this number. A larger number is
+/// counted in this many groups, which makes no visible difference.
 const MOST_COUNTED: u64 = 1 << 20;
-/// Maximum number of new arrivals that are counted at each start. On an overcommitted processor, arrivals could come
-/// faster than they can be counted, and counting would never end.
+/// Maximum number of new arrivals that are counted at each start. Without a limit, counting might never end,
+/// because on an overcommitted processor arrivals may come faster than they can be counted.
 const LOOKED_FOR: u64 = 4096;
 
 /// State of a worker's arrivals.
@@ -35,22 +36,22 @@ pub(in crate::worker) struct OpenLoop<'a> {
     /// `None` if a log determines when I/Os are due.
     schedules: PerDirection<Option<Schedule>>,
     is_mix: bool,
-    /// An I/O that is drawn but not due yet.
+    /// Direction of an I/O that was drawn but is not due yet.
     drawn: Option<Direction>,
     /// The time at which the next I/O was due.
     due: Option<u64>,
     /// Tick of the last draw.
     now: u64,
-    /// Remaining I/Os of the job, if it is limited.
+    /// Number of I/Os left in the job, if limited.
     left: Option<u64>,
     slots: Box<[Slot]>,
-    /// Tick since which a slot has been free.
+    /// Tick from which a slot has been free.
     ready: u64,
-    /// The next I/O was delayed for a reason other than slots.
+    /// True if the next I/O was delayed for a reason other than a lack of slots.
     was_held_back: bool,
     /// The slot that was used last.
     last_slot: u32,
-    /// Tick from which arrivals count.
+    /// Tick from which arrivals are recorded.
     since: u64,
     awake: Option<Awake>,
     /// Tick at which the current sleep should end.
@@ -64,7 +65,7 @@ pub(in crate::worker) struct OpenLoop<'a> {
 #[derive(Clone, Copy)]
 struct Slot {
     due: u64,
-    /// The time at which it could have been started.
+    /// Tick at which the arrival could have been started.
     ready: u64,
 }
 
@@ -75,7 +76,7 @@ enum Waited {
     Asleep,
 }
 
-/// Busy-waiting time before an I/O is due, in ticks.
+/// Duration of the busy-wait before an I/O is due, in ticks.
 struct Awake {
     ticks: u64,
     least: u64,
@@ -88,14 +89,15 @@ impl Awake {
         Awake { ticks: ticks(MOST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
     }
 
-    /// Notes that a sleep ended this many ticks late. A reserve of a quarter is added.
+    /// Records that a sleep ended this many ticks late. The busy-wait becomes a quarter longer than that.
     fn slept(&mut self, late: u64) {
         let wanted = late + late / 4;
         self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / GIVEN_UP };
         self.ticks = self.ticks.clamp(self.least, self.most);
     }
 
-    /// The whole wait was busy-waiting. Without occasional sleeps there is nothing to adapt to.
+    /// Records a wait without a sleep, and shortens the busy-wait: without occasional sleeps it could not
+    /// adapt.
     fn stayed_awake(&mut self) {
         self.ticks = (self.ticks - self.ticks / GIVEN_UP).max(self.least);
     }
@@ -130,7 +132,7 @@ impl<'a> OpenLoop<'a> {
         })
     }
 
-    /// The job begins.
+    /// Starts the schedules when the job begins.
     pub(in crate::worker) fn begin(&mut self, now: u64) {
         self.schedules.values_mut().flatten().for_each(|schedule| schedule.begin(now));
         self.ready = now;
@@ -142,7 +144,7 @@ impl<'a> OpenLoop<'a> {
         self.samples.values().for_each(|samples| samples.reset(now.ns));
     }
 
-    /// Sets the remaining I/Os of the job, including the next one.
+    /// Sets the number of I/Os left in the job, including the next one.
     pub(in crate::worker) fn set_left(&mut self, left: Option<u64>) {
         self.left = left;
     }
@@ -151,23 +153,23 @@ impl<'a> OpenLoop<'a> {
         self.schedules[direction].as_ref().map_or(NOT_AWAITED, Schedule::due)
     }
 
-    /// The direction whose next arrival is due first.
+    /// The direction whose next arrival is due earliest.
     fn earliest(&self) -> Direction {
         Direction::ALL.into_iter().min_by_key(|&direction| self.due_of(direction)).unwrap_or(Direction::Read)
     }
 
-    /// Notes that an arrival is waiting for something other than a slot: another I/O, a lock, a zone.
+    /// Records that an arrival waits for something other than a slot: another I/O, a lock, a zone.
     pub(in crate::worker) fn hold_back(&mut self) {
         self.was_held_back = true;
     }
 
-    /// An arrival that was chosen but is not in its slot yet.
+    /// True if an arrival was chosen but is not in its slot yet.
     pub(in crate::worker) fn has_chosen(&self) -> bool {
         self.due.is_some()
     }
 
-    /// Notes that a log entry comes next, which was due at this tick; `others` more of its direction are due as
-    /// well.
+    /// Records that a log entry, due at this tick, is the next I/O; `others` more entries of its direction are
+    /// due as well.
     pub(in crate::worker) fn entry_is_due(&mut self, direction: Direction, due: u64, others: u64) {
         self.due = Some(due);
         self.note_backlog(direction, due, others);
@@ -175,7 +177,7 @@ impl<'a> OpenLoop<'a> {
 
     /// Puts the arrival that was due into this slot.
     pub(in crate::worker) fn start(&mut self, slot: u32, units: &[Unit]) {
-        // The submission call of the previous I/O does not count as the tester's delay.
+        // The submission call of the previous I/O is not a delay caused by the tester.
         let issued = units[self.last_slot as usize].issue();
         let ready = match std::mem::take(&mut self.was_held_back) {
             true => u64::MAX,
@@ -185,14 +187,15 @@ impl<'a> OpenLoop<'a> {
         self.slots[slot as usize] = Slot { due: self.due.take().unwrap_or(NOT_AWAITED), ready };
     }
 
-    /// Notes that a slot is free since this tick; with `none_was_free`, all slots were in use before.
+    /// Records that a slot has been free since this tick. `none_was_free` tells that all slots were in use
+    /// before.
     pub(in crate::worker) fn freed(&mut self, now: u64, none_was_free: bool) {
         if none_was_free {
             self.ready = now;
         }
     }
 
-    /// Notes that the I/O in this slot succeeded. Returns its response time in ns, if it is an arrival.
+    /// Records that the I/O in this slot succeeded. Returns its response time in ns, if it is an arrival.
     pub(in crate::worker) fn ended(
         &mut self,
         slot: u32,
@@ -217,12 +220,12 @@ impl<'a> OpenLoop<'a> {
         Some(response)
     }
 
-    /// Ends the arrivals at this time: those waiting are counted with their waiting time so far.
+    /// Ends the arrivals at this time: waiting arrivals are counted with their waiting time so far.
     pub(in crate::worker) fn close(&mut self, end: Moment) {
         for (schedule, samples) in self.schedules.values_mut().zip(self.samples.values()) {
             samples.until_ns.store(end.ns, Relaxed);
             let Some(schedule) = schedule else { continue };
-            // An arrival due exactly at the end is not part of this run.
+            // An arrival that is due exactly at the end is not part of this run.
             let waiting =
                 schedule.waiting(end.ticks.saturating_sub(1), u64::MAX).min(self.left.unwrap_or(u64::MAX));
             samples.set_backlog(waiting);
@@ -244,7 +247,7 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// The same for entries of a log that were due at these ticks.
+    /// Like [`close`](OpenLoop::close), for log entries that were due at these ticks.
     pub(in crate::worker) fn close_log(&mut self, due: impl Iterator<Item = (Direction, u64)>, end: Moment) {
         let mut waiting = PerDirection::<u64>::default();
         for (direction, due) in due {
@@ -257,15 +260,15 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// Number of waiting arrivals, not counting the one about to start unless all slots were in use when it was
-    /// due.
+    /// Records the number of waiting arrivals. The arrival that is about to start counts only if all slots were
+    /// in use when it was due.
     fn note_backlog(&self, direction: Direction, due: u64, others: u64) {
         self.samples[direction].set_backlog(others + u64::from(self.ready > due));
     }
 
-    /// How to wait for an I/O that is due later: first by sleeping, then in steps short enough for busy-waiting.
+    /// How to wait for an I/O that is due later: first by sleeping, then in steps short enough for a busy-wait.
     fn wait_for(&mut self, due: u64, now: u64) -> Next {
-        // The sleep ends slightly before the requested tick.
+        // A sleep may end slightly before the requested tick.
         let margin = self.clock.ticks_of_ns(SPIN_NS / 2);
         let early = due - self.awake.as_ref().map_or(0, |awake| awake.ticks).min(due);
         if early > now + margin {

@@ -9,19 +9,19 @@ use crate::worker::WorkerContext;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-/// What an I/O may overlap.
+/// The I/Os that an I/O must not overlap.
 pub(in crate::worker) struct OverlapRule<'a> {
     units: &'a [Unit],
     reservation: &'a Reservation,
     region: &'a Region,
-    /// For each file, a number that represents its name.
+    /// A number for each file that represents its name.
     files: Vec<u64>,
-    /// The other jobs to check: index, and their files.
+    /// Index and files of each other job to check.
     others: Vec<(usize, Vec<u64>)>,
 }
 
 impl<'a> OverlapRule<'a> {
-    /// The rule of a worker, if its I/O could overlap any other.
+    /// The rule of a worker; `None` if its I/O cannot overlap another.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
         let (plan, own) = (context.plan, context.worker_plan());
         let verifies = own.verify.as_ref();
@@ -70,7 +70,8 @@ impl<'a> OverlapRule<'a> {
             return true;
         }
         let file = self.files.get(target.file as usize).copied().unwrap_or(0);
-        // Reserve first and check afterwards, so that of two concurrent jobs at least one sees the other.
+        // The range is reserved first and checked afterwards, so that at least one of two concurrent jobs sees
+        // the other.
         self.reservation.set(file, start, end);
         let free = self.others.iter().all(|(index, files)| {
             let is_same = |unit: &Unit| files.get(unit.file() as usize) == Some(&file);
@@ -84,7 +85,7 @@ impl<'a> OverlapRule<'a> {
         free
     }
 
-    /// Called when the last admitted I/O is in flight or has completed.
+    /// Called when the admitted I/O is in flight or has completed.
     pub(in crate::worker) fn clear_reservation(&self) {
         if self.spans_jobs() {
             self.reservation.clear();
@@ -95,6 +96,6 @@ impl<'a> OverlapRule<'a> {
 fn number_of(path: &PathBuf) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
-    // 0 means no reservation.
+    // The lowest bit is set, because 0 means no reservation.
     hasher.finish() | 1
 }

@@ -20,20 +20,20 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Shorter waits are busy-waits, because a sleep would overshoot.
+/// Shorter waits are busy-waits, because a sleep would end too late.
 pub(super) const SPIN_NS: u64 = 20_000;
-/// Minimum rates are first checked after this time.
+/// Time after which minimum rates are first checked.
 const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
 
 /// Everything that may delay the next I/O.
 pub(in crate::worker) struct Pace {
     clock: Clock,
     rates: PerDirection<Option<Rate>>,
-    /// Mixed reads and writes: one may overtake the other.
+    /// True for mixed reads and writes, in which one direction may overtake the other.
     is_mix: bool,
-    /// The due time of the next I/O depends only on the number issued before.
+    /// True if the due time of the next I/O depends only on the number of I/Os issued before.
     is_foreseen: bool,
-    /// An I/O that is drawn but delayed.
+    /// An I/O that was drawn but is delayed.
     drawn: Option<Direction>,
     think: Option<Think>,
     /// Processor cycles to spend after each I/O.
@@ -48,7 +48,7 @@ struct Rate {
     due: f64,
     /// Ticks per byte, or per I/O.
     ticks_per_unit: f64,
-    /// The rate counts I/Os, not bytes.
+    /// True if the rate counts I/Os instead of bytes.
     per_io: bool,
     /// Random arrivals instead of evenly spaced ones.
     arrivals: Option<Box<Arrivals>>,
@@ -62,7 +62,7 @@ struct Arrivals {
     numbers: DrawnAhead,
     /// A ring of gaps drawn ahead.
     ahead: [f64; GAPS],
-    /// Number of gaps drawn, and used.
+    /// Number of gaps drawn so far, and number of gaps used.
     drawn: usize,
     used: usize,
 }
@@ -71,9 +71,9 @@ struct Think {
     rule: ThinkTimePlan,
     /// Number of I/Os since the last pause.
     count: u64,
-    /// Tick at which the I/O after the last pause began.
+    /// Tick at which the first I/O after the last pause began.
     io_since: u64,
-    /// A pause is due; it begins when nothing is in flight any more.
+    /// True if a pause is due; it begins once no I/O is in flight.
     is_due: bool,
     /// End of the current pause, and of its busy-waiting part.
     until: Option<(u64, u64)>,
@@ -88,7 +88,7 @@ struct Minimum {
 }
 
 impl Feature for Pace {
-    /// Determines when the next I/O is due. A think time may count from the last completion.
+    /// Determines when the next I/O is due. Completions must be seen if a think time starts with the last one.
     fn needs(&self) -> Needs {
         let counts_ends = self.think.as_ref().is_some_and(|think| !think.rule.counts_issues);
         let choice = if self.is_foreseen { Choice::AtTimes } else { Choice::EachIo };
@@ -120,7 +120,7 @@ impl Pace {
         self.rates[direction].as_ref().map(|rate| rate.due as u64)
     }
 
-    /// The job and its schedules begin at this tick.
+    /// Starts the job's schedules at this tick.
     pub(in crate::worker) fn start(&mut self, now: u64) {
         for rate in self.rates.values_mut().flatten() {
             rate.due = now as f64;
@@ -133,12 +133,13 @@ impl Pace {
         }
     }
 
-    /// Pauses if a pause is due: returns what to wait for before the next I/O. `units` are the worker's units.
+    /// Pauses if a pause is due: the error is the wait that the next I/O requires. `units` are the worker's
+    /// units.
     pub(in crate::worker) fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
         let Some(think) = &mut self.think else { return Ok(()) };
         if let Some((until, spin_until)) = think.until {
             if now < until {
-                // Busy-waiting shows as processor time, which is its purpose.
+                // Busy-waiting counts as processor time, which is its purpose.
                 return Err(Next::Wait(if now < spin_until { now } else { until }));
             }
             think.until = None;
@@ -152,7 +153,7 @@ impl Pace {
             if !by_count && !by_time {
                 return Ok(());
             }
-            // Completions before the pause count towards the next one.
+            // I/Os that completed before the pause count towards the next pause.
             think.count = 0;
             think.is_due = true;
         }
@@ -171,8 +172,8 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
-    /// Bytes that may be issued before the next decision, in I/Os of at least the minimum length. There is one
-    /// more to be issued besides those in flight.
+    /// Bytes that may be issued before the next decision, in I/Os of at least the minimum length. One more I/O
+    /// will be issued in addition to those in flight.
     pub(in crate::worker) fn foresees(&mut self, now: u64, in_flight: u64, shortest: u64) -> u64 {
         let due = self.rates.values_mut().flatten().map(|rate| rate.are_due(now, shortest));
         let by_rate = due.min().unwrap_or(u64::MAX);
@@ -181,7 +182,7 @@ impl Pace {
             Some(think) if think.is_due || think.until.is_some() => 0,
             Some(think) if think.rule.blocks == 0 => u64::MAX,
             Some(think) => {
-                // All I/Os in flight may complete before the next one is issued.
+                // All I/Os in flight, and the one about to be issued, may complete before the next decision.
                 let completing = if think.rule.counts_issues { 0 } else { in_flight + 1 };
                 think.rule.blocks.saturating_sub(think.count).saturating_sub(completing)
             }
@@ -194,7 +195,7 @@ impl Pace {
         let all_ios = let_go.all_ios();
         for (direction, rate) in self.rates.iter_mut() {
             let (Some(rate), ios @ 1..) = (rate, let_go.ios[direction]) else { continue };
-            // If directions share the bytes, all I/Os have the same length.
+            // If the bytes are those of several directions, all I/Os have the same length.
             let units =
                 if rate.per_io { ios as f64 } else { let_go.bytes as f64 * ios as f64 / all_ios as f64 };
             rate.advance_by(ios, units);
@@ -220,9 +221,9 @@ impl Gate for Pace {
     fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
-        // In a mix, a direction that is behind its rate goes before one that is ahead.
+        // In a mix, a direction that is behind its rate precedes one that is ahead.
         let other = if drawn == Direction::Read { Direction::Write } else { Direction::Read };
-        // A direction without a limit is always due.
+        // An I/O in a direction without a limit is always due.
         let other_due = if self.is_mix { self.due(other).unwrap_or(0) } else { u64::MAX };
         if other_due <= now {
             targets.replace_direction(other);
@@ -242,19 +243,19 @@ impl Gate for Pace {
     }
 }
 
-/// True if the due time in each direction depends only on the I/Os and bytes issued before. A random gap
-/// belongs to a single I/O, so the lengths of all I/Os have to be known.
+/// True if the due time in each direction depends only on the I/Os and bytes issued before. Each random gap
+/// belongs to a single I/O, so random gaps require a single length.
 fn is_foreseen(rules: &PacePlan, targets: &TargetPlan) -> bool {
     let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
     let rates = || rules.rates.values().flatten();
-    // In a mix, the number of I/Os in each direction is known, but not their bytes.
+    // In a mix, the number of I/Os in each direction is known, but not the number of bytes.
     let is_counted =
         targets.directions.only().is_some() || targets.has_one_length() || rates().all(|rule| rule.per_io);
     let is_each_known = || rates().all(|rule| rule.per_io || !rule.is_poisson) || has_whole_blocks(targets);
     !waits_for_time && is_counted && is_each_known()
 }
 
-/// True if all I/Os have the same length, including blocks that could overlap.
+/// True if all I/Os have the same length, even if their blocks may overlap.
 fn has_whole_blocks(targets: &TargetPlan) -> bool {
     let length = targets.one_length();
     targets.used_directions().iter().all(|&direction| Some(targets.alignment[direction]) == length)
@@ -277,7 +278,8 @@ impl Rate {
         if self.per_io { 1.0 } else { length as f64 }
     }
 
-    /// Bytes that are due, in I/Os of at least the minimum length: an I/O that begins within them may start.
+    /// Number of bytes that are due, in I/Os of at least the minimum length. An I/O may start if its first byte
+    /// is among them.
     fn are_due(&mut self, now: u64, shortest: u64) -> u64 {
         let behind = now as f64 - self.due;
         if behind < 0.0 {
@@ -302,7 +304,7 @@ impl Rate {
         self.due += units * self.ticks_per_unit * factor;
     }
 
-    /// The same for several I/Os of one length.
+    /// Advances the due time by several I/Os of one length.
     fn advance_by(&mut self, ios: u64, units: f64) {
         if self.arrivals.is_none() {
             return self.advance(units);
@@ -338,8 +340,8 @@ impl Arrivals {
         gap
     }
 
-    /// Number of I/Os due now, as far as gaps are drawn ahead: the one due at the tick `due`, and those after
-    /// it. `mean` is the mean gap in ticks.
+    /// Number of I/Os that are due now, counting from the one due at the tick `due`, as far as gaps are drawn
+    /// ahead. `mean` is the mean gap in ticks.
     fn are_due(&mut self, now: f64, mut due: f64, mean: f64) -> u64 {
         for ahead in 0..GAPS {
             due += mean * self.gap(self.used + ahead);
@@ -392,7 +394,7 @@ impl Worker<'_> {
         (left > SPIN_NS).then(|| Duration::from_nanos(left - SPIN_NS / 2))
     }
 
-    /// `rate_min` and `rate_iops_min`: a job that is slower fails.
+    /// Checks `rate_min` and `rate_iops_min`: a job below its minimum rate fails.
     pub(in crate::worker) fn check_minimum_rates(&mut self, now_ns: u64) {
         let Some(pace) = &mut self.features.pace else { return };
         let Some(minimum) = &mut pace.minimum else { return };
@@ -460,20 +462,20 @@ mod tests {
     }
 
     proptest! {
-        /// Granted I/Os are never issued before their time, nor later than the rate allows.
+        /// A grant never lets an I/O start before its time, nor later than the rate allows.
         #[test]
         fn a_grant_is_what_questions_would_have_let_go(
             per_io in any::<bool>(), is_random in any::<bool>(),
-            // I/Os are issued earlier or later than the rate allows.
+            // The gaps let I/Os be issued earlier or later than the rate allows.
             gaps in prop::collection::vec((prop_oneof![4 => 0u64..600, 1 => 0u64..5000], 1u64..3), 1..200),
             pause in prop_oneof![Just(0u64), 0u64..300_000],
         ) {
             let (mut asked, mut granting) = (rate(per_io, is_random), rate(per_io, is_random));
-            // After a pause, many I/Os are due.
+            // After a pause, many I/Os are overdue.
             let (mut now, mut granted, mut used) = (pause, 0, 0);
             for (gap, blocks) in gaps {
                 now += gap;
-                // I/O rates and random gaps are exact if I/Os have the same length.
+                // I/O rates and random gaps are exact only if all I/Os have the same length.
                 let length = if per_io || is_random { SHORTEST } else { blocks * SHORTEST };
                 let is_due = asked.due <= now as f64;
                 if granted <= used {

@@ -1,4 +1,4 @@
-//! `zonemode=zbd` in the run loop: zone rules place each drawn I/O before it is issued.
+//! `zonemode=zbd` in the run loop: the zone rules place each drawn I/O before it is issued.
 
 use crate::cause::{self, Cause};
 use crate::files::open::OpenFiles;
@@ -22,7 +22,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// Longest poll interval while another worker's I/O is in a zone, in ns.
 const PAUSE_NS: u64 = 20_000;
-/// The first of these intervals, in ns; they grow as the wait lasts.
+/// Shortest poll interval, in ns; the interval grows as the wait lasts.
 const SHORTEST_PAUSE_NS: u64 = 1_000;
 /// After waiting this long, in ns, the worker checks whether the other worker still exists.
 const PATIENCE_NS: u64 = 500_000_000;
@@ -30,17 +30,17 @@ const PATIENCE_NS: u64 = 500_000_000;
 /// The zones of a worker, and an I/O that waits for one.
 pub(in crate::worker) struct ZonedWork<'a> {
     rules: ZoneRules<'a>,
-    /// An I/O that is drawn, but whose zone is not ready.
+    /// An I/O that was drawn but whose zone is not ready.
     held: Option<Target>,
-    /// Tick since when an I/O has been waiting.
+    /// Tick from which this I/O has been waiting.
     held_since: u64,
     /// Remaining bytes at the end of the last round over the files.
     left_at_round: Option<i64>,
 }
 
 impl Feature for ZonedWork<'_> {
-    /// Moves an I/O to where its zone accepts it, and advances the write pointer when it completes. Other
-    /// workers get positions after a write once that write is submitted.
+    /// Moves an I/O to where its zone accepts it, and advances the write pointer when it completes. Once a
+    /// write is submitted, other workers may get positions after it.
     fn needs(&self) -> Needs {
         Needs {
             choice: Choice::EachIo,
@@ -106,17 +106,17 @@ fn device_of(
     Ok(Box::new(KernelZones::open(&entry.path, writes)?))
 }
 
-/// Two numbers that identify a file, whatever path leads to it.
+/// Two numbers that identify a file, regardless of the path that leads to it.
 fn identity(entry: &FileEntry) -> [u64; 2] {
     if let Some(disk) = disk_at(&entry.path).filter(|_| entry.kind.has_path()) {
         return [1 << 63, disk];
     }
     let found = entry.kind.has_path().then(|| std::fs::metadata(&entry.path));
     match found {
-        // Character devices have their own numbers.
+        // A character device is identified by its own device number.
         Some(Ok(found)) if found.rdev() != 0 => [3 << 62, found.rdev()],
         Some(Ok(found)) => [found.dev(), found.ino()],
-        // A target that is not a file, by its name.
+        // A target that is not a file is identified by its name.
         _ => {
             let mut hasher = DefaultHasher::new();
             entry.path.hash(&mut hasher);
@@ -146,7 +146,7 @@ impl Worker<'_> {
         next
     }
 
-    /// A verification I/O has a fixed offset, but its zone must not be reset meanwhile.
+    /// Enters the zone of a verification I/O: its offset is fixed, but the zone must not be reset meanwhile.
     pub(in crate::worker) fn enter_zone(&mut self, next: &Next) {
         if let (Some(zones), Next::Io(target)) = (&mut self.features.zones, next) {
             zones.rules.enter(*target);
@@ -175,7 +175,7 @@ impl Worker<'_> {
                 }
                 Ok(Decision::Wait) => return self.hold(zones, target, now),
                 Ok(Decision::WriteFirst) => {
-                    // The read is retried at the same offset.
+                    // A write comes first; the read is retried at the same offset.
                     self.budget.put_back(drawn_bytes);
                     self.targets.moved(target, target.offset);
                     next = self.next_in_direction(Direction::Write);
@@ -203,8 +203,8 @@ impl Worker<'_> {
                 zones.rules.forget_lost();
             }
         }
-        // The wait may be very short: other workers only have to submit what they have. If this worker has I/O
-        // in flight, the loop waits for that as well.
+        // The wait may be very short, because other workers only have to submit their queued writes. If this
+        // worker has I/O in flight, the loop also waits for completions.
         let held = now.saturating_sub(zones.held_since);
         let (shortest, longest) =
             (self.clock.ticks_of_ns(SHORTEST_PAUSE_NS), self.clock.ticks_of_ns(PAUSE_NS));
@@ -225,7 +225,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Called when an I/O has been submitted. The rest of a partial I/O has been submitted before.
+    /// Called when an I/O has been submitted. For the rest of a partial I/O, that was already reported.
     #[inline(never)]
     pub(in crate::worker) fn note_handed_over(&mut self, unit: &Unit) {
         let Some(target) = target_of(unit).filter(|_| unit.done() == 0) else { return };
@@ -248,7 +248,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts resets; data in the zone can no longer be verified.
+    /// Counts zone resets. The data of a zone that was reset can no longer be verified.
     fn note_resets(&mut self, rules: &mut ZoneRules<'_>) {
         bump(&self.samples.zone_resets, rules.take_resets());
         if let (Some((file, offset, length)), Some(verifier)) =
@@ -258,7 +258,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The first target of another round in the same pass, if the job repeats rounds and the last one moved
+    /// The first target of another round in the same pass, if the job repeats rounds and the last round moved
     /// data.
     pub(in crate::worker) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
         let left = self.budget.left_of_pass();
@@ -273,7 +273,7 @@ impl Worker<'_> {
         Some(target)
     }
 
-    /// Zones that were filled in an earlier pass may be rewritten.
+    /// Begins a pass, in which zones that were filled in an earlier pass may be rewritten.
     pub(in crate::worker) fn begin_pass_of_zones(&mut self) {
         if let Some(zones) = &mut self.features.zones {
             zones.rules.begin_pass();

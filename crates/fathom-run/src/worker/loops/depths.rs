@@ -1,10 +1,10 @@
-//! Counts the depths of a batch of I/Os together.
+//! Counts the queue depths of a batch of I/Os in one step.
 
 use fathom_stats::report::DEPTH_BUCKETS;
 use fathom_stats::samples::{bump, depth_bucket};
 use std::sync::atomic::AtomicU64;
 
-/// Counts every depth above `before` up to `reached`, as consecutive I/Os would.
+/// Counts every depth above `before` up to `reached`, as the same number of consecutive I/Os would.
 #[inline]
 pub(super) fn bump_depths(map: &[AtomicU64; DEPTH_BUCKETS], before: u32, reached: u32) {
     let mut below = before;

@@ -1,5 +1,5 @@
-//! The two loops: one I/O after the other, and as many in flight as the depth allows. Only these, and their common core, are
-//! generic over the engine.
+//! The two run loops: one for a single I/O at a time, one for as many I/Os in flight as the depth allows. Only
+//! these loops and their common core are generic over the engine.
 
 mod depths;
 pub(super) mod queued;

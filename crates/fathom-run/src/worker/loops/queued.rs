@@ -16,15 +16,15 @@ use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use std::time::Duration;
 
-/// A kernel that refuses every I/O for this long, with none in flight, is not going to accept any.
+/// Time after which the job fails if the kernel refuses every I/O although none is in flight.
 const STALLED: Duration = Duration::from_secs(30);
 
-/// Units queued but not yet accepted by the kernel, in order.
+/// Units that were queued but not yet accepted by the kernel, in order.
 struct Pending {
     slots: Vec<u32>,
-    /// During a reap, submit another I/O in place of each completed one.
+    /// True if another I/O is submitted in place of each completed one during a reap.
     tops_up: bool,
-    /// What the current reap still has to count.
+    /// Completions of the current reap that have yet to be counted.
     tally: Tally,
 }
 
@@ -41,18 +41,18 @@ enum Wait {
 #[derive(Clone, Copy)]
 struct Batching {
     depth: u32,
-    /// Maximum number of I/Os in flight now; below the depth while `latency_target` searches.
+    /// Maximum number of I/Os in flight now; less than the depth while `latency_target` searches.
     limit: u32,
     submit: u32,
     complete_min: u32,
     complete_max: u32,
     low: u32,
-    /// Refill the queue after each completion rather than after the whole reap.
+    /// True to refill the queue after each completion instead of after the whole reap.
     tops_up: bool,
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Runs until the budget, the time or an error ends it, then waits for what is in flight.
+    /// Runs until the budget, the time or an error ends it, then waits for the I/Os in flight.
     pub(in crate::worker) fn run_queued(&mut self) {
         let mut batching = self.any().batching();
         let tally = Tally::new(self.clock, self.recording, self.short_latency_ns, self.follows_issue);
@@ -69,8 +69,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             if self.stopping || self.block.should_stop() {
                 break;
             }
-            // As many as there is room for now: an I/O that completes immediately only makes room in the next
-            // round, so that time and orders are checked in between.
+            // Issues as many I/Os as there are free slots now. An I/O that completes immediately frees its slot
+            // only for the next round, so that time and orders are checked in between.
             let room = batching.limit.saturating_sub(self.slots.handed_over() + pending.slots.len() as u32);
             let (mut wait, mut looks_again) = (None, false);
             for _ in 0..room {
@@ -95,15 +95,15 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 if pending.slots.len() as u32 >= batching.submit {
                     now = self.commit(&mut pending, now);
                 }
-                // I/Os that complete immediately, or a kernel that accepts none, may keep the loop running past
-                // the end of the run.
+                // Without this check, I/Os that complete immediately, or a kernel that accepts none, would keep
+                // the loop running past the end of the run.
                 if now >= self.next_event {
                     looks_again = true;
                     break;
                 }
             }
             now = self.commit(&mut pending, now);
-            // The next I/O may be due before anything completes.
+            // The next I/O may be due before any other completes, so the loop does not wait.
             if looks_again {
                 continue;
             }
@@ -136,7 +136,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// The same in place of a completed I/O in this slot: the number in flight stays the same.
+    /// Queues an I/O in the slot of a completed one, so the number in flight does not change.
     #[inline(always)]
     fn replace_io(&mut self, slot: u32, unit: &Unit, target: Target, pending: &mut Pending, now: u64) -> u64 {
         let io = self.prepare_io(slot, unit, target, now);
@@ -171,7 +171,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     }
 
     /// Leaves an I/O to the loop's next commit: in the middle of a reap, all I/Os in flight may already be
-    /// listed, and waiting for more would never end.
+    /// listed as completed, so waiting for another completion would never end.
     #[cold]
     #[inline(never)]
     fn leave_to_commit(&mut self, slot: u32, pending: &mut Pending) -> u64 {
@@ -179,7 +179,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.clock.ticks()
     }
 
-    /// Submits what is queued. All units of one call share its time of issue.
+    /// Submits the queued units. All units of one call share its time of issue.
     #[inline(always)]
     fn commit(&mut self, pending: &mut Pending, now: u64) -> u64 {
         if pending.slots.is_empty() {
@@ -211,7 +211,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// The same for a batch, whose depths and directions are counted together.
+    /// Counts a batch of submitted I/Os, with their depths and directions counted together.
     fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {
         let mut issued = PerDirection::all(0u64);
         for &slot in slots {
@@ -235,7 +235,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Reaps until there is room again, or down to `iodepth_low`.
+    /// Reaps until a slot is free again, or down to `iodepth_low`.
     #[inline(always)]
     fn reap_down(&mut self, batching: &Batching, pending: &mut Pending, mut now: u64) -> u64 {
         if self.slots.handed_over() == 0 {
@@ -253,7 +253,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Handles completions. All units of one reap share its time.
+    /// Reaps and handles completions. All units of one reap share its time.
     #[inline(always)]
     fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
         pending.tops_up = tops_up;
@@ -284,7 +284,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn reap_by_list(&mut self, wait: Wait, max: u32, pending: &mut Pending) -> u64 {
-        // Taken out for the duration of the reap, so that the rest of the worker can be borrowed.
+        // The list is taken out during the reap, so that the rest of the worker can be borrowed.
         let mut completions = self.completions.take().unwrap_or_default();
         completions.begin(max);
         let reaped = match wait {
@@ -292,7 +292,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             Wait::Within(span) => self.engine.reap_within(span, &mut completions),
         };
         let now = self.clock.ticks();
-        // A wait that timed out has fetched nothing.
+        // A wait that timed out has reaped no completions, so it does not count as a reap.
         if matches!(wait, Wait::For(_)) || !completions.is_empty() {
             self.count_reaped(completions.len() as u32);
         }
@@ -332,7 +332,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             self.any().queue_rest(slot, pending);
             return last;
         }
-        // The wait, or a completion during an issue, may have lasted past the end of the run.
+        // The wait, or an I/O issued during the reap, may have lasted past the end of the run; then no further
+        // I/O is issued.
         if pending.tops_up && last < self.next_event && !self.stopping {
             return self.top_up(slot, unit, pending, last);
         }
@@ -351,7 +352,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Issues one I/O in the slot of a completed one, if one may be issued now.
+    /// Issues one I/O in the slot of a completed one, if an I/O may be issued now.
     #[inline(always)]
     fn top_up(&mut self, slot: u32, unit: &Unit, pending: &mut Pending, now: u64) -> u64 {
         if let Some(target) = self.next_in_pass() {
@@ -371,7 +372,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 let now = self.any().queue_sync(operation, file, pending, now);
                 self.any().commit_what_is_taken(pending, now)
             }
-            // All of these come up again when the loop asks the next time.
+            // The loop gets these answers again when it asks for the next I/O.
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
             Next::WaitForAll => {
                 pending.tops_up = false;
@@ -382,7 +383,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Handles a result that does not come from an engine's list.
+    /// Handles a result that is not in an engine's list of completions.
     fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) {
         match self.complete(slot, result, now) {
             After::Free => self.slots.give_back(slot),
@@ -394,7 +395,7 @@ impl Worker<'_> {
     /// I/Os are not replaced.
     fn follow_search(&self, batching: &mut Batching) {
         let Some(search) = &self.features.latency_search else { return };
-        // The search begins after the ramp, at a depth of one.
+        // The search begins after the ramp, at depth 1.
         let is_ramping = self.ramp.is_some();
         batching.limit = if is_ramping { 1 } else { search.issue_limit() };
         batching.tops_up = self.plan.queue.tops_up && (is_ramping || search.goes_on());
@@ -427,7 +428,8 @@ impl Worker<'_> {
         self.ended_at_once(slot, result, pending)
     }
 
-    /// For operations that an asynchronous engine completes inside the call (trims, some syncs).
+    /// Completes an operation that an asynchronous engine has completed inside the call, such as a trim or some
+    /// syncs.
     #[inline(never)]
     fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
         let now = self.clock.ticks();
@@ -441,9 +443,9 @@ impl Worker<'_> {
         now
     }
 
-    /// Submits what the kernel accepts now, and leaves the rest to the loop's next commit, which will get the
-    /// error again: in the middle of a reap, all I/Os in flight may already be listed, and waiting for more
-    /// would never end.
+    /// Submits the units that the kernel accepts now, and leaves the rest to the loop's next commit, which will
+    /// get the error again. It does not wait: in the middle of a reap, all I/Os in flight may already be listed
+    /// as completed, so waiting for another completion would never end.
     fn commit_what_is_taken(&mut self, pending: &mut Pending, now: u64) -> u64 {
         if pending.slots.is_empty() {
             return now;
@@ -454,7 +456,7 @@ impl Worker<'_> {
         now
     }
 
-    /// The kernel accepted the first units of the queue.
+    /// Records that the kernel accepted the first `taken` units of the queue.
     fn mark_first_issued(&mut self, taken: u32, pending: &mut Pending, now: u64) {
         let (taken, queued) = (taken as usize, pending.slots.len());
         holds!(taken <= queued, HandedOver, "{taken} were taken of {queued}");
@@ -462,7 +464,7 @@ impl Worker<'_> {
         pending.slots.drain(..taken);
     }
 
-    /// The kernel accepted only some units: lets some I/O complete, then offers the rest again.
+    /// Handles a kernel that accepted only some units: lets some I/O complete, then submits the rest again.
     #[cold]
     #[inline(never)]
     fn commit_in_parts(&mut self, first: Result<u32, Errno>, pending: &mut Pending) -> u64 {
@@ -503,7 +505,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing more can be submitted: drops the queued units.
+    /// Drops the queued units, because no more can be submitted.
     fn give_up(&mut self, errno: Errno, pending: &mut Pending) {
         self.engine_failed("io commit", errno);
         for slot in pending.slots.drain(..) {
@@ -512,8 +514,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing may be issued before `until`: handles completions meanwhile, or sleeps. I/O that is due then is
-    /// on time, however long the I/O in flight takes.
+    /// Handles completions or sleeps until `until`, before which no I/O may be issued. The next I/O is on time
+    /// even if those in flight take longer.
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
         if self.slots.handed_over() == 0 {
@@ -523,7 +525,7 @@ impl Worker<'_> {
         self.reap(Wait::Within(span), batching.complete_max, false, pending)
     }
 
-    /// Nothing may be issued before an I/O has completed.
+    /// Waits for one completion, because no I/O may be issued before.
     #[cold]
     fn reap_one(&mut self, batching: &Batching, pending: &mut Pending) -> u64 {
         match self.slots.handed_over() {
@@ -545,7 +547,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits for everything in flight.
+    /// Waits for all I/Os in flight.
     fn drain(&mut self, batching: &Batching, pending: &mut Pending) {
         self.block.set_stage(crate::region::Stage::Draining);
         let now = self.clock.ticks();
@@ -564,7 +566,7 @@ impl Worker<'_> {
         self.slots.check_all_free();
     }
 
-    /// Once the job is over, the loop does not wait for peers.
+    /// Once the job is over, cancels I/Os that wait for peers.
     #[cold]
     fn look_at_peers(&mut self, now: u64) {
         if self.waits_for_nobody(now) {

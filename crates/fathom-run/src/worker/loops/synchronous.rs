@@ -44,7 +44,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn run_one(&mut self, target: Target) -> u64 {
-        // The end of one I/O is not the start of the next: the time in between belongs to the loop.
+        // Each I/O gets a new start time, because the time since the end of the previous one belongs to the
+        // loop.
         let unit = self.slots.begin(0);
         let io = self.prepare_io(0, unit, target, 0);
         self.issue_and_wait(io, unit, Some(target.direction))
@@ -75,7 +76,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     false => return now,
                 }
             }
-            // `queue` returned the result of this unit, so there is no need to look up a slot.
+            // `queue` returned the result of this unit, so no slot has to be looked up.
             unit.set_in_flight(false);
             match self.complete_unit(0, unit, result, now, None) {
                 After::Free => return now,
@@ -86,7 +87,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// True if what the engine runs besides its I/Os has ended, and the job with it.
+    /// True if the engine's activity besides its I/Os has ended, which ends the job.
     fn engine_is_over(&mut self) -> bool {
         setup::pass_on_remarks(&self.context, &mut self.engine);
         let Some(end) = self.engine.is_over() else { return false };

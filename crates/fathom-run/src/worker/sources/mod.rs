@@ -1,4 +1,4 @@
-//! Sources of the next I/O other than targets: log entries, blocks to be read back, syncs that are due.
+//! Sources of the next I/O other than targets: log entries, blocks to be read back, due syncs.
 
 pub(super) mod ranges;
 pub(super) mod replay;

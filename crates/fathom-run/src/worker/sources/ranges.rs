@@ -1,4 +1,5 @@
-//! `num_range`: trims of several ranges with one command. The command is one I/O, with the bytes of all its ranges.
+//! `num_range`: trims of several ranges with one command. The command counts as one I/O with the bytes of all
+//! its ranges.
 
 use crate::plan::WorkerPlan;
 use crate::targets::Target;
@@ -8,15 +9,16 @@ use fathom_stats::Direction;
 
 /// The ranges of the last drawn trim.
 pub(in crate::worker) struct Ranges {
-    /// Maximum number of ranges in a command.
+    /// Maximum number of ranges per command.
     most: usize,
     list: Vec<(u64, u32)>,
-    /// A range that is drawn, but is in another file than the ranges before it, or would make the command too long.
+    /// A range that was drawn but does not fit into the command: it is in another file than the ranges before
+    /// it, or would make the command too long.
     held: Option<Target>,
 }
 
 impl Feature for Ranges {
-    /// Draws the further ranges, and hands them to the engine.
+    /// Draws the further ranges of a trim, and hands all ranges to the engine.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ..Needs::default() }
     }
@@ -45,7 +47,7 @@ impl Ranges {
 }
 
 impl Worker<'_> {
-    /// Counts a drawn target; for a trim of several ranges, draws the others.
+    /// Counts a drawn target. For a trim of several ranges, the other ranges are drawn as well.
     #[inline(always)]
     pub(in crate::worker) fn take(&mut self, target: Target) -> Target {
         self.budget.spend(u64::from(target.length));

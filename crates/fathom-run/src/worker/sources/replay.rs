@@ -1,6 +1,6 @@
 //! The worker's part in a replay: entries of the log instead of targets. A thread of the worker reads ahead and
-//! hands over entries in chunks; the run loop takes each one when it is due. Due times are those of the log,
-//! counted from the first call, so a late entry does not delay others.
+//! hands over entries in chunks; the run loop takes each entry when it is due. Due times are those of the log,
+//! relative to the first call, so a late entry does not delay the others.
 
 use crate::cause::Cause;
 use crate::message::Message;
@@ -23,17 +23,17 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use thiserror::Error;
 
-/// Number of entries in a chunk.
+/// Number of log entries per chunk.
 const CHUNK: usize = 4096;
 /// Number of chunks by which the reader may be ahead.
 const AHEAD: usize = 8;
-/// Poll interval while the reader has not finished a chunk, in ns.
+/// Poll interval while the reader has no complete chunk, in ns.
 const PAUSE_NS: u64 = 20_000;
-/// Busy-waiting time before an entry is due, in ns; found by trial.
+/// Busy-waiting time before an entry is due, in ns; the value was found by trial.
 const AWAKE_NS: u64 = 60_000;
 /// A short busy-wait.
 const STEP_NS: u64 = 10_000;
-/// The entry is due immediately.
+/// The due time of an entry that is due immediately.
 const AT_ONCE: u64 = u64::MAX;
 
 /// Why a log was not replayed to its end.
@@ -44,7 +44,7 @@ struct ReplayError {
     fault: Fault,
 }
 
-/// Problem of a log.
+/// What is wrong with a log.
 #[derive(Debug, Error)]
 enum Fault {
     /// The log cannot be opened.
@@ -73,7 +73,7 @@ pub(in crate::worker) struct Replay<'a> {
     chunk: Vec<Entry>,
     position: usize,
     clock: Clock,
-    /// Entries have times.
+    /// True if entries have times.
     keeps_time: bool,
     /// Tick at which the replay began.
     start: Option<u64>,
@@ -81,12 +81,12 @@ pub(in crate::worker) struct Replay<'a> {
     drawn_due: u64,
     /// For each slot, the tick at which its entry was due.
     due: Box<[u64]>,
-    /// Nothing is issued before the syncs in flight have completed.
+    /// True while syncs in flight must complete before any I/O is issued.
     behind_sync: bool,
     lateness: &'a LatencySamples,
 }
 
-/// The next step.
+/// What the log provides next.
 enum Step {
     Entry(Entry),
     Wait(u64),
@@ -95,7 +95,7 @@ enum Step {
 }
 
 impl Feature for Replay<'_> {
-    /// Provides the I/Os with their priorities, and records when they were issued.
+    /// Provides the I/Os with their priorities, and must see when they are issued.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
@@ -138,12 +138,12 @@ impl<'a> Replay<'a> {
         }))
     }
 
-    /// The current entry, or the reason why there is none.
+    /// The current entry, or the reason why none is available.
     fn look(&mut self, now: u64) -> Step {
         while self.position == self.chunk.len() {
             match self.parts.try_recv() {
                 Ok(Part::Entries(chunk)) => {
-                    // A reader that is done no longer accepts chunks.
+                    // A reader that has finished no longer accepts chunks.
                     let _ = self.used.try_send(std::mem::replace(&mut self.chunk, chunk));
                     self.position = 0;
                 }
@@ -175,12 +175,12 @@ impl<'a> Replay<'a> {
         (due != AT_ONCE).then_some(due)
     }
 
-    /// Number of further entries of this direction that are due by now, as far as the log has been read.
+    /// Number of further entries of this direction that are due now, as far as the log has been read.
     pub(in crate::worker) fn others_due(&self, direction: Direction) -> u64 {
         self.due_by(self.clock.ticks()).filter(|(of, _)| *of == direction).count() as u64
     }
 
-    /// Entries that are due by a tick and have not been drawn, as far as the log has been read.
+    /// Entries that are due by this tick but have not been drawn, as far as the log has been read.
     pub(in crate::worker) fn waiting(&mut self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
         let mut all: Vec<(Direction, u64)> = self.due_by(now).collect();
         while let Ok(Part::Entries(chunk)) = self.parts.recv() {
@@ -213,7 +213,7 @@ impl<'a> Replay<'a> {
 }
 
 impl Worker<'_> {
-    /// The next entry of the log, once it is due and nothing has to complete first.
+    /// The next entry of the log, once it is due and no other I/O has to complete first.
     #[inline(never)]
     pub(in crate::worker) fn next_to_replay(&mut self, recent: u64) -> Next {
         let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) else {
@@ -247,8 +247,8 @@ impl Worker<'_> {
         Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
     }
 
-    /// A sync covers everything completed before it, so it waits for all I/O in flight on its file, and the log
-    /// continues after it.
+    /// A sync covers everything completed before it, so it waits for all I/O in flight on its file, and the
+    /// next entry waits for the sync.
     fn sync_to_replay(&mut self, operation: Operation, file: u32) -> Next {
         let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
         if self.slots.units().iter().any(blocks) {
@@ -279,10 +279,10 @@ fn direction_of(action: Action) -> Option<Direction> {
     }
 }
 
-/// Reads the log to its end, as far ahead as there is room.
+/// Reads the log to its end, as far ahead as the channel has room.
 fn read_ahead(plan: &ReplayPlan, parts: &SyncSender<Part>, used: &Receiver<Vec<Entry>>) {
     if let Err(fault) = read_chunks(plan, parts, used) {
-        // Without a receiver, the run is over.
+        // Sending fails if the receiver is gone, which means that the run is over.
         let _ = parts.send(Part::Failed(ReplayError { log: plan.name.clone(), fault }));
     }
 }
@@ -311,7 +311,8 @@ fn read_chunks(
     }
 }
 
-/// Buffers and files are sized from the scan of the log, which may have changed since.
+/// Checks an entry against the scan of the log, by which buffers and files were sized: the log may have changed
+/// since.
 fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, Fault> {
     let fits = entry.length <= plan.largest()
         && plan.scan.files.get(entry.file as usize).is_some_and(|file| {

@@ -7,14 +7,14 @@ use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::rules::LetGo;
 use fathom_stats::Direction;
 
-/// The rules of a job, and the writes since each kind of sync.
+/// The sync rules of a job, and the number of writes since each kind of sync.
 #[derive(Clone, Debug)]
 pub(in crate::worker) struct SyncRules {
     rules: Vec<Rule>,
     last_file: u32,
     /// Range written since the last range sync.
     range: Option<(u64, u64)>,
-    /// With one file and no range sync, only the number of writes matters.
+    /// True if only the number of writes matters, as with one file and no range sync.
     counts_any_write: bool,
 }
 
@@ -59,8 +59,8 @@ impl SyncRules {
         self.rules.iter_mut().for_each(|rule| rule.writes += let_go.ios[Direction::Write]);
     }
 
-    /// The sync that must precede the next I/O, and its file. If several are due, the strongest one replaces
-    /// the others.
+    /// The sync that must precede the next I/O, and its file. If several kinds are due, the strongest one
+    /// replaces the others.
     pub(in crate::worker) fn due(&mut self) -> Option<(Operation, u32)> {
         let mut due = self.rules.iter_mut().filter(|rule| rule.writes >= rule.every);
         let strongest = due.next()?;
@@ -83,7 +83,7 @@ impl SyncRules {
         self.range = Some((start.min(target.offset), furthest.max(end)));
     }
 
-    /// Offset and length for a sync; range syncs only.
+    /// Offset and length of a sync; only range syncs have any.
     pub(in crate::worker) fn take_range(&mut self, operation: Operation) -> (u64, u32) {
         if operation != Operation::RangeSync {
             return (0, 0);

@@ -1,4 +1,4 @@
-//! I/Os with due times: the entries of a log, and the arrivals of an open loop.
+//! I/Os with scheduled times: the entries of a log, and the arrivals of an open loop.
 
 use crate::targets::Target;
 use crate::unit::Unit;
@@ -11,16 +11,16 @@ use fathom_stats::Direction;
 use fathom_sys::clock::{Clock, Moment};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Source of the due times of a job: a log, a schedule, or a log whose times count as a schedule.
+/// Source of the due times of a job: a log, a schedule, or a log whose times are treated as a schedule.
 pub(in crate::worker) struct Timed<'a> {
     /// A log whose entries replace targets.
     pub(in crate::worker) replay: Option<Replay<'a>>,
-    /// Each I/O counts from its due time.
+    /// An open loop, in which each I/O is measured from its due time.
     pub(in crate::worker) open_loop: Option<OpenLoop<'a>>,
 }
 
 impl Feature for Timed<'_> {
-    /// Provides the I/Os or their due times, and measures from the due time to completion.
+    /// Provides the I/Os or their due times, and measures the time from the due time to completion.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
@@ -57,8 +57,8 @@ impl<'a> Timed<'a> {
         }
     }
 
-    /// Notes that the I/O in this slot has completed; `direction` is set if it succeeded. `none_was_free` tells
-    /// whether all slots were in use before. Returns the response time of an arrival, ns.
+    /// Records that the I/O in this slot has completed; `direction` is set if it succeeded. `none_was_free` is
+    /// true if all slots were in use before. Returns the response time of an arrival, ns.
     pub(in crate::worker) fn ended(
         &mut self,
         slot: u32,
@@ -75,14 +75,14 @@ impl<'a> Timed<'a> {
         direction.and_then(|direction| open_loop.ended(slot, unit, direction, now))
     }
 
-    /// The job begins.
+    /// Starts the log and the schedule when the job begins.
     pub(in crate::worker) fn start(&mut self, now: u64) {
         if let Some(open_loop) = &mut self.open_loop {
             open_loop.begin(now);
         }
     }
 
-    /// Nothing is issued before another I/O has completed.
+    /// Records that the next I/O waits for another one to complete.
     pub(in crate::worker) fn hold_back(&mut self) {
         if let Some(open_loop) = &mut self.open_loop {
             open_loop.hold_back();
@@ -109,7 +109,7 @@ impl Worker<'_> {
         next
     }
 
-    /// The next I/O of the job, when it is due by its schedule.
+    /// The next I/O of the job, once it is due by its schedule.
     fn next_arrival(&mut self, now: u64) -> Next {
         if self.features.verifier.is_some()
             && let Some(next) = self.next_to_verify()
@@ -140,7 +140,7 @@ impl Worker<'_> {
         self.count_for_syncs(next)
     }
 
-    /// Remaining I/Os of the job, if it has an end.
+    /// Number of I/Os left in the job, if it is limited.
     fn ios_to_go(&self) -> Option<u64> {
         let used = self.plan.target_plan.used_directions();
         let lengths = used.iter().map(|&direction| self.plan.target_plan.lengths[direction].mean());
@@ -168,14 +168,14 @@ impl Worker<'_> {
         let Some(open_loop) = &mut timed.open_loop else { return };
         let now = self.clock.moment();
         let deadline = self.block.deadline_ns.load(Relaxed);
-        // I/O in flight at the end of the run time may have taken much longer.
+        // I/O in flight at the end of the run time may have taken much longer, so the end is the deadline.
         let end = match deadline {
             1.. if deadline < now.ns => {
                 Moment { ns: deadline, ticks: now.ticks - self.clock.ticks_of_ns(now.ns - deadline) }
             }
             _ => now,
         };
-        // A job that reached its own end has none left.
+        // A job that reached its own end has no arrivals left.
         let was_stopped = self.stopping || self.block.should_stop();
         open_loop.set_left(if was_stopped { left } else { Some(0) });
         match &mut timed.replay {

@@ -38,7 +38,7 @@ struct NoDevice {
     minor: u32,
 }
 
-/// A target that only the replay can name.
+/// A target of a trace that does not exist on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 enum NoTarget {
     #[error(transparent)]
@@ -53,7 +53,7 @@ enum NoTarget {
 pub(super) struct Log {
     /// The replay's plan.
     pub(super) plan: ReplayPlan,
-    /// The files that replace those of the log, by number.
+    /// The files that replace those of the log, indexed by file number.
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -84,7 +84,8 @@ impl ReplayPlanner {
         };
         let mut log = Log { plan, files: Vec::new() };
         if let Err(failure) = self.look_through(job, name, readonly, &mut log) {
-            // Warnings of a log that cannot be replayed would not be shown otherwise.
+            // Warnings about a log that cannot be replayed are printed here, because they would not be shown
+            // otherwise.
             let lines: Vec<String> = log.plan.warnings.drain(..).chain([failure.message]).collect();
             log.plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
         }

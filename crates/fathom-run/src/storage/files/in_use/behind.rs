@@ -4,20 +4,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The block device that belongs to the character device with this number, if there is one; `sys` is the mount
+/// The block device that belongs to the character device with this number, if one exists; `sys` is the mount
 /// point of sysfs.
 pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
     let (major, minor) = (libc::major(character), libc::minor(character));
     let own = fs::canonicalize(sys.join(format!("dev/char/{major}:{minor}"))).ok()?;
     let name = own.file_name()?.to_str()?;
     let candidates: Vec<PathBuf> = match name {
-        // ng0n1 and nvme0n1 belong to one controller, or to one subsystem.
+        // ng0n1 and nvme0n1 belong to one controller or one subsystem.
         generic if generic.starts_with("ng") => {
             let block = format!("nvme{}", &generic[2..]);
             vec![own.join("device").join(&block), sys.join("class/block").join(&block)]
         }
         flash if flash.starts_with("mtd") => {
-            // mtd0ro is the read-only device of the same memory.
+            // mtd0ro is the read-only device of the memory that mtd0 accesses.
             let block = format!("mtdblock{}", flash[3..].trim_end_matches("ro"));
             vec![sys.join("class/block").join(block)]
         }
@@ -43,7 +43,7 @@ pub(super) fn flash_block(sys: &Path, flash: u32) -> Option<u64> {
     number(&fs::read_to_string(sys.join(format!("class/block/mtdblock{flash}/dev"))).ok()?)
 }
 
-/// `8:16` as a device number.
+/// Parses a device number in the form `8:16`.
 fn number(text: &str) -> Option<u64> {
     let (major, minor) = text.trim().split_once(':')?;
     Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))

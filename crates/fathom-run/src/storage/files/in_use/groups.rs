@@ -1,5 +1,5 @@
-//! Volume groups by the metadata on their devices (LVM2). While none of its volumes is active, the kernel does
-//! not know the group, and its devices look unused.
+//! Finds volume groups (LVM2) by the metadata on their devices. While no volume of a group is active, the
+//! kernel does not know the group, and its devices look unused.
 
 use fathom_sys::file;
 use fathom_sys::memory::Mapping;
@@ -7,9 +7,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 const SECTOR: usize = 512;
-/// The label is in one of the first sectors.
+/// Number of sectors at the start of a device that may hold the label.
 const LABELS: usize = 4;
-/// Longest name of a group, bytes.
+/// Maximum length of a group's name in bytes.
 const NAME: usize = 128;
 
 /// The volume group of a device, for messages; `None` if the device has no label or cannot be read.
@@ -25,14 +25,14 @@ pub(super) fn of(device: &Path) -> Option<String> {
     })
 }
 
-/// A device whose first bytes are read with direct I/O: data left in the page cache by this check could answer
-/// the jobs' reads.
+/// A device whose first bytes are read with direct I/O, because buffered reads would leave data in the page
+/// cache that could answer the jobs' reads.
 struct Front {
     device: OwnedFd,
     buffer: Mapping,
 }
 
-/// Alignment and length of direct reads; the length suffices for a description.
+/// Alignment and length of direct reads; a description fits into this length.
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 2;
 
@@ -44,7 +44,7 @@ impl Front {
         Some(Front { device, buffer: Mapping::private(BLOCK * BLOCKS).ok()? })
     }
 
-    /// Reads bytes from the device; fewer at its end.
+    /// Reads bytes from the device; returns fewer at the end of the device.
     fn read(&self, at: u64, length: usize) -> Option<Vec<u8>> {
         let first = at - at % BLOCK as u64;
         let wanted = if (at - first) as usize + length <= BLOCK { BLOCK } else { BLOCK * BLOCKS };
@@ -65,8 +65,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Locations of the group's descriptions. After the label, the device's header has a zero-terminated list of
-/// data areas, followed by a list of these locations.
+/// Locations of the group's descriptions. The device's header, after the label, has a zero-terminated list of
+/// data areas, followed by the list of these locations.
 fn metadata_areas(sector: &[u8]) -> Vec<u64> {
     const HEADER: usize = 40;
     let content = sector.get(20..24).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -84,7 +84,7 @@ fn metadata_areas(sector: &[u8]) -> Vec<u64> {
     areas
 }
 
-/// The group name at the start of the newest description in an area.
+/// The name of the group, from the start of the newest description in an area.
 fn name_in(area: u64, device: &Front) -> Option<String> {
     let header = device.read(area, SECTOR)?;
     if !header.get(4..)?.starts_with(b" LVM2 x[5A%r0N*>") {
@@ -102,7 +102,7 @@ fn name_in(area: u64, device: &Front) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A device after pvcreate and vgcreate.
+    /// An image of a device after pvcreate and vgcreate.
     fn device(name: Option<&str>) -> tempfile::NamedTempFile {
         let mut bytes = vec![0; 1 << 20];
         let label = &mut bytes[SECTOR..2 * SECTOR];

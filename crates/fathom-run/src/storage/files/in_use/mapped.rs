@@ -1,4 +1,4 @@
-//! Which byte ranges of which devices a mapped device consists of. Two mapped devices may share bytes.
+//! The parts of other devices that make up a mapped device. Two mapped devices may share bytes.
 
 use fathom_sys::device_mapper::{self, Target};
 use std::ops::Range;
@@ -14,12 +14,13 @@ pub(in crate::storage::files) struct Part {
     pub(super) below: u64,
     /// Offset in the underlying device.
     pub(super) at: u64,
-    /// Length in the underlying device, which may be smaller if this is one of several stripes.
+    /// Length in the underlying device. It is smaller than the own range if the part is one of several stripes.
     pub(super) length: u64,
 }
 
 impl Part {
-    /// Intersection with this range of the mapped device; the whole part if the two do not map linearly.
+    /// Restricts the part to this range of the mapped device. A part that is not mapped linearly is returned
+    /// whole.
     pub(super) fn common(&self, range: &Range<u64>) -> Option<Part> {
         let common = super::common(&self.own, range)?;
         if self.length != self.own.end - self.own.start {
@@ -29,7 +30,7 @@ impl Part {
         Some(Part { below: self.below, at, length: common.end - common.start, own: common })
     }
 
-    /// The bytes of its mapped device whose underlying bytes `other` shares, if any.
+    /// The bytes of the mapped device that share underlying bytes with `other`, if any.
     pub(super) fn above(&self, other: &Part) -> Option<Range<u64>> {
         let (one, two) = (self.at..self.at + self.length, other.at..other.at + other.length);
         let common = super::common(&one, &two)?;
@@ -65,7 +66,7 @@ fn parts_of(target: &Target) -> Vec<Part> {
                 .filter_map(|stripe| part(2 + 2 * stripe, target.length.div_ceil(count)))
                 .collect()
         }
-        // Blocks of thin volumes, snapshots and caches are not shared with other devices.
+        // Thin volumes, snapshots and caches do not share their blocks with other devices.
         _ => Vec::new(),
     }
 }
@@ -97,7 +98,7 @@ mod tests {
     fn the_same_bytes_below_are_found_above() {
         let one = parts_of(&target("linear", "8:0 100")).remove(0);
         let other = Part { own: 0..64 * SECTOR, at: 110 * SECTOR, length: 64 * SECTOR, ..one.clone() };
-        // Sectors 100 to 116 and 110 to 174 have six in common.
+        // Ranges of sectors 100 to 116 and 110 to 174 share six sectors.
         assert_eq!(other.above(&one), Some(0..6 * SECTOR));
         assert_eq!(one.above(&other), Some(18 * SECTOR..24 * SECTOR));
         let front = one.common(&(0..10 * SECTOR)).expect("two sectors");

@@ -3,10 +3,10 @@
 //! A device is in use when it is mounted (also as one of several devices of a file system), is active swap, is
 //! a member of another device, or is claimed by the kernel or a program (`O_EXCL`). Everything that shares its
 //! bytes counts too: its partitions, its disk, loop devices on it, and the backing object of a loop device.
-//! Byte ranges are computed, so a partition next to a mounted one may be written to.
+//! Only overlapping byte ranges count, so a partition next to a mounted one may be written to.
 //!
-//! The claim is tried and released immediately. Holding it during the run would lock out other clones, jobs and
-//! testers that legitimately use the same device.
+//! The check claims the device and releases it immediately. Holding it during the run would lock out other
+//! clones, jobs and testers that legitimately use the same device.
 
 mod behind;
 mod groups;
@@ -28,11 +28,11 @@ pub(super) use tables::{Tables, number as device_number};
 /// A writable object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
-    /// A block device, by its number.
+    /// A block device, identified by its number.
     Device(u64),
-    /// A regular file, by the device number of its file system and its inode.
+    /// A regular file, identified by the device number of its file system and its inode.
     File(u64, u64),
-    /// Flash memory, by its number in MTD.
+    /// Flash memory, identified by its MTD number.
     Flash(u32),
 }
 
@@ -43,7 +43,7 @@ impl Thing {
         match found.file_type() {
             kind if kind.is_block_device() => Some(Thing::Device(found.rdev())),
             kind if kind.is_file() => Some(Thing::File(found.dev(), found.ino())),
-            // Writes through a character device go to its disk.
+            // Writes through a character device reach its disk, so the disk is what is in use.
             kind if kind.is_char_device() => match behind::flash(found.rdev()) {
                 Some(flash) => Some(Thing::Flash(flash)),
                 None => behind::block_device(Path::new("/sys"), found.rdev()).map(Thing::Device),
@@ -53,7 +53,7 @@ impl Thing {
     }
 }
 
-/// The search's access to the machine; in tests, recorded trees answer.
+/// The search's access to the machine; tests replace it with recorded trees.
 pub(super) struct Machine<'a> {
     /// Root of `/proc`, `/sys` and `/dev`.
     pub(super) root: &'a Path,
@@ -82,13 +82,15 @@ impl Machine<'_> {
         }
     }
 
-    /// This machine. No device is read, because the figures of a run would include such reads.
+    /// The machine for a search during a run. It reads no device, because the run's figures would include such
+    /// reads.
     pub(super) fn without_reading() -> Machine<'static> {
         Machine { group: &|_| None, ..Machine::this() }
     }
 }
 
-/// The backing object of a loop device. Its name may be gone, or lead elsewhere by now.
+/// The backing object of a loop device, as the kernel reports it. The name of the file may have been removed or
+/// reassigned since the device was attached.
 fn backing(device: &Path) -> Option<Thing> {
     match loop_device::backing(device).ok()? {
         Backing::File(device, inode) => Some(Thing::File(device, inode)),
@@ -112,9 +114,9 @@ fn is_claimed(device: &Path) -> bool {
 /// A use that was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Use {
-    /// The path from the target to the used object, for messages: "partition sda1 of it".
+    /// The path from the target to the used object, for messages, such as "partition sda1 of it".
     way: Vec<String>,
-    /// The use, for messages: "is mounted at /home (ext4)".
+    /// The use, for messages, such as "is mounted at /home (ext4)".
     what: String,
     /// True for a mounted file system.
     pub(super) is_mount: bool,
@@ -131,7 +133,7 @@ impl std::fmt::Display for Use {
     }
 }
 
-/// The number of the disk at a path, which may be a block device or one of its character devices.
+/// The number of the disk at a path, which may lead to a block device or to one of its character devices.
 pub fn disk_at(path: &Path) -> Option<u64> {
     match Thing::at(path) {
         Some(Thing::Device(number)) => Some(number),
@@ -140,12 +142,12 @@ pub fn disk_at(path: &Path) -> Option<u64> {
     }
 }
 
-/// How the object at a path is used, as a phrase that follows "is in use: "; `None` if it can be written to.
+/// How the object at a path is used, as a phrase that follows "is in use: "; `None` if it is unused.
 pub fn use_of(path: &Path) -> Option<String> {
     uses_of([path]).pop().flatten()
 }
 
-/// The same for many paths, in order. The kernel's tables are read once for all of them.
+/// Like [`use_of`], for many paths, in order; the kernel's tables are read only once.
 pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<String>> {
     let machine = Machine::this();
     let tables = Tables::read(&machine);
@@ -156,7 +158,7 @@ pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<Stri
 /// A search for uses of one target.
 pub(super) struct Search<'a> {
     machine: &'a Machine<'a>,
-    /// A path that leads to the target; it may have no name in `/dev`.
+    /// A path to the target, for messages; the target may have no name in `/dev`.
     path: &'a Path,
     tables: &'a Tables,
     visited: Vec<Thing>,
@@ -166,10 +168,10 @@ pub(super) struct Search<'a> {
 const EVERYTHING: Range<u64> = 0..u64::MAX;
 
 impl<'a> Search<'a> {
-    /// The first use found of the object at `path`.
+    /// Finds the first use of the object at `path`.
     ///
-    /// A mount may be made between reading the tables and probing the claim, so the tables are read again after
-    /// a claim was found: they may explain it.
+    /// A mount may be made after the tables were read and before the claim is probed. If a claim is found, the
+    /// tables are therefore read again, because they may explain it.
     pub(super) fn of(machine: &Machine<'_>, tables: &Tables, path: &Path) -> Option<Use> {
         let found = Search::first(machine, tables, path)?;
         if !found.is_bare_claim {
@@ -210,7 +212,7 @@ impl<'a> Search<'a> {
             return Some(self.found(true, format!("is {mount}")));
         }
         let Some(directory) = self.tables.directory(number) else {
-            // No table explains the use, but the kernel knows who claimed the device.
+            // No table explains the use, but the kernel still knows whether the device is claimed.
             let is_claimed = self.is_target() && (self.machine.is_claimed)(self.path);
             return is_claimed.then(|| self.claimed());
         };
@@ -254,7 +256,7 @@ impl<'a> Search<'a> {
         self.visited.len() == 1
     }
 
-    /// Flash memory, with its block device.
+    /// Searches for uses of flash memory, including those of its block device.
     fn visit_flash(&mut self, flash: u32, range: &Range<u64>) -> Option<Use> {
         self.attached(flash).or_else(|| {
             let block = behind::flash_block(&self.machine.root.join("sys"), flash)?;
@@ -262,13 +264,13 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Flash memory with attached volumes, whether or not they are mounted.
+    /// The use of flash memory by attached volumes, whether or not they are mounted.
     fn attached(&self, flash: u32) -> Option<Use> {
         let volumes = self.tables.attached(flash)?;
         Some(self.found(false, format!("is attached as {volumes} (UBI)")))
     }
 
-    /// Mapped devices over the same bytes of the same device.
+    /// Searches mapped devices that use the same bytes of the same device.
     fn visit_siblings(&mut self, number: u64, directory: &Path, range: &Range<u64>) -> Option<Use> {
         if !directory.join("dm").exists() {
             return None;
@@ -290,7 +292,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The device file of the device of a sysfs directory.
+    /// The device file of the device with this sysfs directory.
     fn node(&self, directory: &Path) -> PathBuf {
         let named = self.machine.root.join("dev").join(tables::node_name(directory));
         let device = tables::number(directory).map(Thing::Device);
@@ -320,7 +322,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The disk of a partition, and the backing object of a loop device.
+    /// Searches the disk of a partition and the backing object of a loop device.
     fn visit_below(&mut self, number: u64, directory: &Path, range: &Range<u64>) -> Option<Use> {
         if directory.join("partition").exists() {
             let disk = directory.parent()?;
@@ -341,7 +343,7 @@ impl<'a> Search<'a> {
         backings.into_iter().find_map(|backing| self.step(&looped.file, "behind", backing, part.clone()))
     }
 
-    /// Loop devices on an object.
+    /// Searches the loop devices whose backing object is `thing`.
     fn visit_loops(&mut self, thing: Thing, range: &Range<u64>) -> Option<Use> {
         let tables = self.tables;
         for looped in tables.loops.iter().filter(|looped| looped.backings.contains(&thing)) {
@@ -371,12 +373,12 @@ impl<'a> Search<'a> {
     }
 
     fn found(&self, is_mount: bool, what: String) -> Use {
-        // The object closest to the use comes first: "partition a of that" needs its "that" after it.
+        // Messages name the object closest to the use first: in "partition a of that", "that" comes last.
         Use { way: self.way.iter().rev().cloned().collect(), what, is_mount, is_bare_claim: false }
     }
 }
 
-/// The intersection of two ranges, if there is one.
+/// The intersection of two ranges; `None` if they do not overlap.
 fn common(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
     let part = one.start.max(other.start)..one.end.min(other.end);
     (part.start < part.end).then_some(part)

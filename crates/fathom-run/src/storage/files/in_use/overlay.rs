@@ -5,7 +5,7 @@ use crate::mounts::Mount;
 use std::fs;
 use std::path::Path;
 
-/// The counterpart of `thing`, which is at `path`, on the other side of an overlay.
+/// The counterparts of `thing`, which is at `path`, on the other sides of its overlays.
 pub(super) fn other_sides<'m>(
     machine: &Machine<'_>,
     mounts: impl Iterator<Item = &'m Mount>,
@@ -16,7 +16,7 @@ pub(super) fn other_sides<'m>(
         return Vec::new();
     }
     let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
-    // Its path on the examined machine.
+    // The path as seen in the examined machine's tree.
     let real =
         machine.root.canonicalize().ok().and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned));
     let Some(inside) = real else { return Vec::new() };

@@ -7,11 +7,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A loop device in use.
+/// A loop device that is attached to a file or device.
 pub(super) struct Loop {
     pub(super) name: String,
     pub(super) device: u64,
-    /// Its backing objects; a file on an overlay and the one below it count as the same.
+    /// The backing objects of the device: on an overlay, the file and its counterpart below count as the same.
     pub(super) backings: Vec<Thing>,
     pub(super) file: String,
     /// The part of the backing object that the device shows.
@@ -55,7 +55,7 @@ impl Tables {
         }
     }
 
-    /// `Some` if it is active swap.
+    /// `Some` if the object is active swap.
     pub(super) fn swap(&self, thing: Thing) -> Option<()> {
         self.swaps.contains(&thing).then_some(())
     }
@@ -82,12 +82,12 @@ impl Tables {
         })
     }
 
-    /// The same file as `thing`, which is at `path`, on the other side of an overlay.
+    /// The counterparts of `thing`, which is at `path`, on the other sides of its overlays.
     pub(super) fn other_sides(&self, machine: &Machine<'_>, thing: Thing, path: &Path) -> Vec<Thing> {
         overlay::other_sides(machine, self.mounts.iter().map(|(mount, _)| mount), thing, path)
     }
 
-    /// The volumes of attached flash memory.
+    /// The volumes on attached flash memory, for messages.
     pub(super) fn attached(&self, flash: u32) -> Option<String> {
         let is_on = |path: &PathBuf| {
             let number = fs::read_to_string(path.join("mtd_num")).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Tables {
         fs::canonicalize(self.root.join(format!("sys/dev/block/{major}:{minor}"))).ok()
     }
 
-    /// The device of which the one in this directory is a member, for messages.
+    /// The device that has the one in this directory as a member, for messages.
     pub(super) fn holder(&self, directory: &Path) -> Option<String> {
         let holder = entries(&directory.join("holders")).into_iter().next()?;
         let text = |file: &str| fs::read_to_string(holder.join(file)).unwrap_or_default().trim().to_owned();
@@ -124,8 +124,8 @@ impl Tables {
     }
 }
 
-/// Devices in the source of a mount (file systems that span several devices have their own number), and in its
-/// options (external journals and logs).
+/// Devices named in the source of a mount and in its options. The source matters for file systems that span
+/// several devices, because they have their own device number; the options name external journals and logs.
 fn named_devices(machine: &Machine<'_>, mount: &Mount) -> Vec<u64> {
     let sources = mount.report.source.split(':');
     let options = mount.report.options.split([' ', ',']).filter_map(|option| option.split_once('='));
@@ -174,14 +174,14 @@ fn relative(path: &str) -> &str {
     path.trim_start_matches('/')
 }
 
-/// The directories of a disk's partitions.
+/// The sysfs directories of a disk's partitions.
 pub(super) fn partitions(directory: &Path) -> Vec<PathBuf> {
     let own = name(directory);
     let is_partition = |path: &PathBuf| name(path).starts_with(&own) && path.join("partition").exists();
     entries(directory).into_iter().filter(is_partition).collect()
 }
 
-/// Names and numbers of the devices that contain the one in this directory.
+/// Names and numbers of the devices that have the one in this directory as a member.
 pub(super) fn holders(directory: &Path) -> Vec<(String, u64)> {
     let holders = entries(&directory.join("holders"));
     holders.iter().filter_map(|holder| Some((name(holder), number(holder)?))).collect()
@@ -192,7 +192,7 @@ pub(super) fn name(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Path of its device file, below /dev.
+/// Path of the device file relative to /dev.
 pub(super) fn node_name(directory: &Path) -> String {
     name(directory).replace('!', "/")
 }

@@ -1,15 +1,15 @@
-//! Uses found in recorded trees of the kernel's tables; each machine is described line by line.
+//! Uses found in recorded trees of the kernel's tables. Each test describes its machine line by line.
 
 use super::*;
 use std::collections::HashMap;
 
-/// A recorded machine in a directory.
+/// A machine recorded in a directory.
 struct Recorded {
     root: tempfile::TempDir,
     /// Identities of device files and other files.
     things: HashMap<PathBuf, Thing>,
     claimed: Vec<PathBuf>,
-    /// Backing objects of loop devices, where a name does not lead there.
+    /// Backing objects of loop devices whose recorded name does not lead to them.
     backings: HashMap<PathBuf, Thing>,
     mapped: HashMap<u64, Vec<Part>>,
     groups: HashMap<PathBuf, String>,
@@ -180,7 +180,7 @@ fn file_systems_over_several_devices_protect_all_of_them() {
     machine.expect("/dev/sdb", "it is one of the devices of the file system mounted at /pool (btrfs)");
     machine.expect("/dev/sda", "partition sda1 of it is mounted at /pool (btrfs)");
     machine.expect_free("/dev/sda2");
-    // Mounted in a namespace that this process cannot see.
+    // The device is mounted in a namespace that this process cannot see.
     let machine = disks();
     machine.link(&format!("{pool}/sdb"), "sys/devices/virtual/block/sdb");
     machine.expect("/dev/sdb", "it is one of the devices of a mounted btrfs");
@@ -227,7 +227,7 @@ fn members_of_other_devices_are_protected() {
     machine.expect("/dev/sdb", "it belongs to bcache0");
 }
 
-/// Two volumes on one disk: using one does not affect the other.
+/// Two volumes on one disk: using one leaves the other free.
 #[test]
 fn volumes_beside_a_mounted_one_are_free() {
     let machine = disks()
@@ -269,7 +269,7 @@ fn loop_devices_lead_up_and_down() {
     }
 }
 
-/// Two loop devices show two parts of one image.
+/// Two loop devices show two different parts of one image.
 #[test]
 fn parts_that_do_not_overlap_do_not_count() {
     let machine = disks()
@@ -284,7 +284,7 @@ fn parts_that_do_not_overlap_do_not_count() {
     machine.expect_free("/dev/loop1");
     assert!(machine.used("/dev/loop2").is_some());
     assert!(machine.used("/image").is_some());
-    // The same on a disk: only the third partition is below the loop device.
+    // The same with a disk: only the third partition is below the loop device.
     let machine = disks()
         .device("loop0", (7, 0), 0, 1_000)
         .looped("loop0", "/dev/sda", 2_100 * SECTOR)
@@ -299,13 +299,13 @@ fn parts_that_do_not_overlap_do_not_count() {
 fn a_claim_protects_what_no_table_knows() {
     let machine = disks().claims("/dev/sdb");
     machine.expect("/dev/sdb", "it is claimed by the kernel or a program (open with O_EXCL)");
-    // A claim on the whole disk may be due to another partition.
+    // A claim on the whole disk may stem from another partition.
     let machine = disks().claims("/dev/sda").claims("/dev/sda2");
     machine.expect_free("/dev/sda1");
     assert!(machine.used("/dev/sda").is_some());
 }
 
-/// A mount made after the tables were read appears as a claim first.
+/// A mount made after the tables were read first appears as a claim.
 #[test]
 fn a_claim_is_explained_by_tables_that_are_newer() {
     let recorded = disks();
@@ -327,7 +327,7 @@ fn a_claim_is_explained_by_tables_that_are_newer() {
     assert_eq!((found.to_string().as_str(), found.is_mount), ("it is mounted at /m (ext4)", true));
 }
 
-/// Where no table describes devices, as in a container, the kernel still knows which ones are claimed.
+/// Without tables that describe devices, as in a container, the kernel still reports which devices are claimed.
 #[test]
 fn without_tables_a_claim_counts() {
     let mut machine = disks().claims("/dev/sdb");
@@ -338,8 +338,8 @@ fn without_tables_a_claim_counts() {
     machine.expect_free("/dev/sdb");
 }
 
-/// The backing file of a loop device is identified by inode: under another name, and when its old name belongs
-/// to another file.
+/// The backing file of a loop device is identified by its inode, both under another name and when its old name
+/// belongs to another file.
 #[test]
 fn loop_devices_know_their_file_whatever_its_name() {
     let mut machine = disks()
@@ -360,7 +360,7 @@ fn a_file_of_an_overlay_is_the_one_in_its_upper_directory() {
     let line = "40 22 0:50 / /merged rw - overlay overlay rw,lowerdir=/low,upperdir=/up,workdir=/work";
     let overlay = || {
         let machine = disks().says("proc/self/mountinfo", line);
-        // Canonical paths have to exist.
+        // The file must exist, because canonical paths are resolved.
         machine.write("merged/image", "");
         machine.write("up/image", "");
         machine.file("/merged/image").file("/up/image").device("loop0", (7, 0), 0, 1_000).mounts(

@@ -1,36 +1,36 @@
 //! `verify_backlog`: written data is read back in batches while the job continues. When a batch is due depends
-//! only on the writes issued, not on their completion, so a check that repeats the sequence of an earlier run
-//! counts the same reads at any queue depth.
+//! only on the writes issued, not on their completion, so a later run that verifies the same sequence counts
+//! the same reads, regardless of its queue depth.
 
 use crate::plan::model::verify::VerifyPlan;
 use crate::verify::history::Record;
 use std::collections::BTreeMap;
 
-/// Writes that have started and are not yet read back, and when they will be.
+/// Writes that have started and are not yet read back, and the state of the current batch.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
-    /// Number of such writes at which a batch begins; 0 for never.
+    /// Number of unread writes at which a batch begins; 0 for never.
     size: u64,
     batch: u64,
-    /// Remaining reads of the current batch. If nothing is left to read, they are left for the next write.
+    /// Remaining reads of the current batch. If no write is left to read, they are deferred to the next write.
     left: u64,
     unread: Unread,
     /// Reads that are due but not issued yet.
     due: u64,
-    /// The batch covers everything, including the remaining parts of overwritten writes.
+    /// True if the batch covers everything, including the remaining parts of overwritten writes.
     drains: bool,
     /// Number of batch reads that became due since the last call.
     ios: u64,
-    /// Bytes of batches and pass ends since the last call, if ranges count.
+    /// Bytes read in batches and at the ends of passes since the last call, if ranges count.
     bytes: u64,
 }
 
 /// Writes that are not yet read back.
 #[derive(Clone, Debug)]
 enum Unread {
-    /// Each range is written once.
+    /// Number of writes, if each range is written once.
     Writes(u64),
-    /// Bytes by file and offset. A write replaces those that it overlaps, even partly.
+    /// Bytes by file and offset. A write replaces all entries that it overlaps, even partly.
     Places(BTreeMap<(u32, u64), u32>),
 }
 
@@ -127,7 +127,7 @@ impl Backlog {
         self.drains |= reads > 0 && self.unread.len() == 0;
     }
 
-    /// Removes a failed write, which is not read back.
+    /// Removes a failed write, which must not be read back.
     pub(super) fn failed(&mut self, file: u32, offset: u64, length: u32) {
         let was_unread = match &mut self.unread {
             Unread::Writes(count) if *count > 0 => {
@@ -142,12 +142,12 @@ impl Backlog {
         }
     }
 
-    /// True if something is to be read back now.
+    /// True if a write is to be read back now.
     pub(super) fn is_due(&self) -> bool {
         self.due > 0 || self.drains
     }
 
-    /// Notes that one of them was read, or that there is nothing to read for now.
+    /// Records that a write was read back or, if `any` is false, that none can be read for now.
     pub(super) fn has_read(&mut self, any: bool) {
         match any {
             true => self.due = self.due.saturating_sub(1),
@@ -155,7 +155,7 @@ impl Backlog {
         }
     }
 
-    /// The rest is read back at the end of a pass.
+    /// Clears the backlog at the end of a pass, when the rest is read back.
     pub(super) fn end_pass(&mut self) {
         self.bytes += self.unread.take_all();
         (self.due, self.drains) = (0, false);
@@ -189,7 +189,7 @@ mod tests {
             .collect()
     }
 
-    /// The same reads as fio 3.41.
+    /// The reads are the same as those of fio 3.41.
     #[test]
     fn batches_follow_writes() {
         for may_overlap in [false, true] {
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// The same reads as fio 3.41: with `rw=write:-4k bs=8k` no backlog ever fills.
+    /// The reads are the same as those of fio 3.41: with `rw=write:-4k bs=8k` no backlog ever fills.
     #[test]
     fn a_write_takes_the_place_of_those_it_goes_over() {
         let steps_back = (0..6).map(|at| write(at * 4, 8));

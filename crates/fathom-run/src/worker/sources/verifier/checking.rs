@@ -47,7 +47,7 @@ impl Worker<'_> {
                 held.take(task, data, self.clock.monotonic_ns())
             }
             _ => {
-                // Findings are reported in the order of the reads.
+                // The batch is checked first, so that findings are reported in the order of the reads.
                 self.check_all_held(verifier);
                 let found = task.check(plan, data, None);
                 return self.take_findings(verifier, &task, data, &found);
@@ -128,8 +128,8 @@ impl Task {
         }
         let reading = Reading { issued, ..Reading::new(self.offset, Some(&write), write_length) };
         let found = check(data, &reading);
-        // The run that wrote the block may have trimmed it since; it must then read as zeros if those were
-        // requested.
+        // The run that wrote the block may have trimmed it later; if zeros were requested for trimmed blocks,
+        // it must then read as zeros.
         if record.to_trim && !found.is_empty() {
             let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
             if !reads_zero || check_zeros(data, self.offset).is_empty() {

@@ -25,13 +25,13 @@ const MOST_TOLD: u64 = 100;
 /// Maximum number of mismatches in the file.
 const MOST_LISTED: u64 = 100_000;
 
-/// Counters and file of one worker.
+/// The counters and the miscompare file of one worker.
 pub(super) struct Findings<'a> {
     pub(super) block: &'a WorkerBlock,
     path: PathBuf,
     file: Option<File>,
     found: u64,
-    /// Starts counting the read bytes that come from memory; `None` if unknown.
+    /// Number of checked bytes that may come from memory; `None` if unknown.
     pub(super) in_memory: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Findings<'a> {
         bump(&self.block.verification.checked_bytes, bytes);
     }
 
-    /// Adds a line to the file; the first line replaces earlier content.
+    /// Adds a line to the file. The first line replaces the content of an earlier run.
     fn list(&mut self, line: &str) -> std::io::Result<()> {
         if self.found >= MOST_LISTED {
             return Ok(());
@@ -134,7 +134,7 @@ impl Worker<'_> {
     fn memory<'m>(&'m self, verifier: &'m Verifier<'_>, task: &Task) -> Memory<'m> {
         Memory {
             history: &verifier.history,
-            // Regenerating a pass takes time.
+            // Regenerating a pass takes time, so it is done only for findings that are printed.
             origin: verifier.origin.as_deref().filter(|_| verifier.findings.found < MOST_TOLD),
             files: &self.files.list,
             file: task.file,
@@ -268,7 +268,7 @@ impl Worker<'_> {
     }
 }
 
-/// The expected content of an interval of unknown origin: derived from its own header, or from the pattern.
+/// The expected content of an interval of unknown origin, derived from its own header or from the pattern.
 fn expected_by_itself(rule: &Rule, task: &Task, data: &[u8], mismatch: &Mismatch) -> Option<Vec<u8>> {
     let mut whole = vec![0; data.len()];
     let range = mismatch.at..(mismatch.at + mismatch.length).min(whole.len());

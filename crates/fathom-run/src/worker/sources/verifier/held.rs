@@ -5,11 +5,11 @@ use crate::plan::model::verify::VerifyPlan;
 use fathom_verify::check::Mismatch;
 use fathom_verify::sums::{Sums, TOGETHER, gain_together};
 
-/// A batch is flushed by the first read that completes this many ns after the batch's first one: on slow
-/// devices, hashing is not the bottleneck.
+/// Maximum age of a batch in ns: the first read that completes later than this flushes it. On slow devices,
+/// hashing is not the bottleneck, so waiting for more reads has no benefit.
 const LONGEST_WAIT_NS: u64 = 1_000_000;
 
-/// Copies of the data, because the next I/O reuses the buffer of its slot.
+/// Copies of read data, because the next I/O reuses the buffer of its slot.
 #[derive(Default)]
 pub(super) struct Held {
     reads: Vec<(Task, Vec<u8>)>,
@@ -24,7 +24,7 @@ impl Held {
         may_wait.then(Held::default)
     }
 
-    /// Reads that wait to be checked.
+    /// Number of reads that wait to be checked.
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -45,7 +45,7 @@ impl Held {
         self.count == TOGETHER || now_ns.saturating_sub(self.since_ns) > LONGEST_WAIT_NS
     }
 
-    /// Checks the batch in the order in which the reads completed.
+    /// Checks the batch in the order in which its reads completed.
     pub(super) fn check(&mut self, plan: &VerifyPlan, mut found: impl FnMut(&Task, &mut [u8], &[Mismatch])) {
         let reads = &mut self.reads[..std::mem::take(&mut self.count)];
         let data: Vec<(&[u8], usize)> =

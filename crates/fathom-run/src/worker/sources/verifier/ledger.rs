@@ -1,5 +1,5 @@
-//! Keeps the ledger of a worker: a record before each write, trim and sync is submitted, and one after its completion. Each
-//! record is handed to the kernel immediately, so a killed worker loses none.
+//! Keeps the ledger of a worker: it writes one record before each write, trim or sync is submitted, and one
+//! after its completion. Each record is handed to the kernel immediately, so a killed worker loses none.
 
 use super::{Verifier, Worker, WorkerContext};
 use crate::cause::Cause;
@@ -24,7 +24,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Capacity for the records written together.
+/// Capacity for records that are written together, in bytes.
 const BUFFER: usize = 4096;
 
 /// Identifies the boot of the machine.
@@ -33,7 +33,8 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Why the ledger cannot be written.
 #[derive(Debug, Error)]
 enum LedgerError {
-    /// The machine does not report its boot, so a check could not detect lost data.
+    /// The machine does not report a boot ID, without which a check could not tell that the machine was
+    /// restarted.
     #[error("{BOOT_ID}: {error}; mount /proc", error = plain(.0))]
     NoBootId(io::Error),
     /// The receiver of the ledger cannot be reached.
@@ -42,13 +43,14 @@ enum LedgerError {
     /// The ledger file cannot be created.
     #[error("{}: {error}; create the directory first, outside the storage under test", directory.display(), error = plain(.error))]
     NoDirectory { directory: PathBuf, error: io::Error },
-    /// The ledger would be on the storage under test: a failure that loses data would lose the ledger as well.
+    /// The ledger would be on the storage under test, where a failure that loses data would lose the ledger as
+    /// well.
     #[error(
         "it would be on the same storage as {target}, which is under test; name a file on another file \
         system, or tcp:HOST:PORT"
     )]
     UnderTest { target: String },
-    /// The file exists, and is the ledger of another run.
+    /// The file exists and belongs to another run.
     #[error("the file exists; a ledger is evidence and not overwritten: remove it, or name another")]
     Exists,
     /// The first record cannot be written.
@@ -62,15 +64,15 @@ pub(super) struct Ledger {
     sink: Box<dyn Write>,
     place: String,
     buffer: Vec<u8>,
-    /// Record numbers by slot.
+    /// The number of the open record of each slot.
     open: Box<[Option<u64>]>,
     next_id: u64,
-    /// Why writing failed, after which no more is written.
+    /// The error that ended writing; no more records are written after it.
     problem: Option<io::Error>,
 }
 
 impl Ledger {
-    /// Starts the ledger that the plan requests, if any; an error is reported and stored.
+    /// Starts the ledger that the plan requests, if any; an error is reported and stored as the job's error.
     pub(super) fn of(
         context: &WorkerContext<'_>,
         plan: &VerifyPlan,
@@ -104,7 +106,7 @@ impl Ledger {
             clone: super::thread_in_header(worker.thread_number),
             files: files.entries().iter().map(absolute_name).collect(),
             rule: plan.rule.clone(),
-            // Writes to a mapping are not durable before a sync, whatever the flags of the file.
+            // Writes to a mapping are not durable before a sync, regardless of the file's flags.
             durable_at_once: worker.files.opening.sync != SyncMode::None && !worker.files.are_mapped,
             boot_id: boot_id()?,
             time_ns,
@@ -171,7 +173,7 @@ impl Ledger {
         self.add(&Record::SyncBegun { id, kind, file, time_ns: self.clock.monotonic_ns() });
     }
 
-    /// Records a sync outside of the loop.
+    /// Runs a sync outside of the loop and records it.
     fn around_sync<T>(
         &mut self,
         kind: SyncKind,
@@ -212,7 +214,7 @@ impl Ledger {
     fn add(&mut self, record: &Record) {
         self.buffer.clear();
         record.encode(&mut self.buffer);
-        // After a gap, the records could not be trusted.
+        // Records after a gap could not be trusted, so none are written after an error.
         if self.problem.is_none()
             && let Err(error) = self.sink.write_all(&self.buffer)
         {
@@ -246,7 +248,7 @@ fn create(path: &Path, targets: &OpenFiles) -> Result<File, LedgerError> {
     })
 }
 
-/// An absolute path, because the check may run in another directory.
+/// The absolute path of a target, because the check may run in another directory.
 fn absolute_name(entry: &FileEntry) -> String {
     if !entry.kind.has_path() {
         return entry.name();
@@ -269,7 +271,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the job when its ledger cannot be written any more: a check would miss acknowledged writes.
+    /// Ends the job when its ledger can no longer be written, because a check would miss acknowledged writes.
     pub(in crate::worker) fn follow_ledger(&mut self) {
         let Some(ledger) = ledger_of(&mut self.features.verifier) else { return };
         let Some(error) = &ledger.problem else { return };

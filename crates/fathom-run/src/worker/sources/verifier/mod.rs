@@ -1,7 +1,7 @@
-//! The worker's part in verification: it stamps writes, records them, reads them back and has them checked. The
-//! run loop calls it at three points: before an I/O is drawn ([`Verifier::next`]), when a slot is filled
-//! ([`Verifier::begin`]), and when an I/O has completed ([`Worker::settle_verified`]). Everything else happens
-//! here.
+//! The worker's part in verification: it stamps writes, records them, reads them back and has the read data
+//! checked. The run loop calls it at three points: before an I/O is drawn ([`Verifier::next`]), when a slot is
+//! filled ([`Verifier::begin`]), and when an I/O has completed ([`Worker::settle_verified`]). Everything else
+//! happens here.
 
 mod backlog;
 mod checking;
@@ -39,24 +39,24 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use threads::Checkers;
 
-/// Number of records reserved at the start; the list may grow beyond.
+/// Number of records reserved at the start; the list may grow beyond this.
 const MOST_RESERVED: u64 = 1 << 22;
 
-/// Shorter lists are not sorted just for compaction.
+/// Minimum number of records for which compaction sorts the list.
 const FEWEST_CONDENSED: usize = 1 << 20;
 
-/// Content of a slot.
+/// What a slot's I/O means for verification.
 #[derive(Clone, Copy, Debug, Default)]
 enum Load {
-    /// Nothing that concerns verification.
+    /// An I/O that verification ignores.
     #[default]
     Other,
     /// A write to remember.
     Write(Record),
     /// A read of written data.
     Check(Record),
-    /// A read of data of unknown origin, which has to be consistent in itself. An earlier run with the same
-    /// options used this seed here.
+    /// A read of data of unknown origin, which must be consistent in itself. The seed is the one that an
+    /// earlier run with the same options used for this I/O.
     CheckItself(u64),
     /// A trim of written data.
     Trim(Record),
@@ -76,21 +76,21 @@ impl Load {
     }
 }
 
-/// What is known about a block before it is read.
+/// The expectations of a block before it is read.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// The write that is expected there.
+    /// The write that the block is expected to hold.
     record: Option<Record>,
-    /// The seed, if nothing else is known.
+    /// The expected seed, if no record of a write exists.
     seed: Option<u64>,
-    /// The time span in which it can have been issued, ns.
+    /// The time span in which the write can have been issued, ns.
     issued: Option<(u64, u64)>,
 }
 
 /// Phase of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The job's own I/O; backlogs are processed in between.
+    /// The job does its own I/O, and backlogs are processed in between.
     Working,
     /// Blocks are trimmed at the end of a pass.
     Trimming,
@@ -116,31 +116,32 @@ pub(in crate::worker) struct Verifier<'a> {
     thread: u16,
     generator: Taus88,
     first_generator: Taus88,
-    /// Number of writes issued; reads in a job that only reads.
+    /// Number of writes issued; in a job that only reads, number of reads.
     number: u64,
-    /// Writes below the first number are durable; those below the second will be when the current sync completes.
+    /// Writes with numbers below the first value are durable; those below the second value will be once the
+    /// current sync completes.
     synced: (u64, u64),
     history: History,
     loads: Box<[Load]>,
-    /// Kind of the last drawn I/O, if it is not the job's own.
+    /// Kind of the last drawn I/O, if the verifier drew it.
     drawn: Option<Load>,
-    /// When this run, or the run that it repeats, reads back while it is still writing.
+    /// The schedule by which this run, or the run that it repeats, reads back while it still writes.
     backlog: Backlog,
     /// The batch that is being trimmed.
     to_trim: VecDeque<Record>,
     trim_generator: Taus88,
     phase: Phase,
-    /// The loop ended because a pass was over.
+    /// True if the loop ended because a pass was over.
     pass_is_over: bool,
-    /// Passes never end, so there is no need to record anything.
+    /// True if passes never end, so that no writes have to be recorded.
     is_endless: bool,
     /// Number of passes after the first.
     passes: u64,
-    /// Writes have completed since cached data was last dropped.
+    /// True if writes have completed since cached data was last dropped.
     has_new_writes: bool,
     /// Number of failed reads that should have been checked.
     failed_checks: u64,
-    /// The saved state of an earlier run has been processed to its end.
+    /// True once the saved state of an earlier run has been processed to its end.
     ends_with_state: bool,
     /// Upper bound of the blocks in rehearsal windows that were not processed.
     blocks_of_later_windows: u64,
@@ -151,13 +152,14 @@ pub(in crate::worker) struct Verifier<'a> {
     /// With `verify_ledger`.
     ledger: Option<Ledger>,
     checkers: Option<Checkers>,
-    /// Reads whose checks are batched.
+    /// Completed reads whose checks are done in batches.
     held: Option<Held>,
     /// Writes prepared ahead.
     drafts: Drafts,
-    /// With `experimental_verify`: the state at the start of the pass.
+    /// State at the start of the pass, with `experimental_verify`.
     start_of_pass: Option<Box<StartOfPass>>,
-    /// The same for jobs with several files, where a block may turn out to belong to another file.
+    /// State at the start of the pass for jobs with several files, in which a block may turn out to belong to
+    /// another file.
     origin: Option<Box<StartOfPass>>,
 }
 
@@ -167,19 +169,19 @@ struct StartOfPass {
     targets: Targets,
     generator: Taus88,
     number: u64,
-    /// Ranges of unknown content.
+    /// Ranges whose content is unknown.
     unknown: Vec<(u32, u64, u32)>,
 }
 
 impl Feature for Verifier<'_> {
-    /// Determines what is checked, fills writes, and checks reads.
+    /// Decides which blocks are checked, fills writes, and checks reads.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> Verifier<'a> {
-    /// The verifier of a worker, if its job verifies; an error is reported and stored.
+    /// The verifier of a worker, if its job verifies; an error is reported and stored as the job's error.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         seeds: &Seeds,
@@ -249,7 +251,7 @@ impl<'a> Verifier<'a> {
         }))
     }
 
-    /// True if writes are skipped.
+    /// True if writes are skipped and only checks are done.
     pub(in crate::worker) fn only_checks(&self) -> bool {
         self.plan.only_checks
     }
@@ -266,7 +268,7 @@ impl<'a> Verifier<'a> {
             }
             Phase::ReadingBack => match self.next_check() {
                 Some(target) => Some(Next::Io(target)),
-                // Records of trims and writes in flight follow later.
+                // Trims and writes in flight will add records when they complete.
                 None if self.is_waiting() => Some(Next::WaitForEnd),
                 None => Some(Next::End),
             },
@@ -317,8 +319,8 @@ impl<'a> Verifier<'a> {
         Some(target_of(&record, Direction::Read))
     }
 
-    /// When a checked write can have been issued. Writes of this run carry their time; for those of an earlier
-    /// run, its saved state may contain the time of that run.
+    /// The time span in which a checked write can have been issued. Writes of this run carry their time; the
+    /// saved state of an earlier run may contain the time of that run.
     fn issued(&self, record: &Record) -> Option<(u64, u64)> {
         match record.time_ns {
             0 => self.limit.as_ref()?.issued,
@@ -344,7 +346,8 @@ impl<'a> Verifier<'a> {
             None if target.direction == Direction::Write => {
                 let mut record = new_record(&mut self.generator, &mut self.number, target);
                 record.time_ns = self.clock.monotonic_ns();
-                // Drawn at issue rather than at completion, so that the draws follow the order of the writes, which can be regenerated.
+                // This is drawn at issue instead of at completion, so that the draws follow the order of the
+                // writes and can be regenerated with them.
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 let (write, mut later) = (record.write(self.thread), self.generator.clone());
                 self.drafts.stamp(&self.plan.rule, buffer, &write, || later.buffer_seed());
@@ -377,7 +380,7 @@ impl<'a> Verifier<'a> {
         self.limit.as_ref().filter(|_| !self.plan.writes)?.stop_line(self.number)
     }
 
-    /// With `verify_only`: what replaces an I/O of the job. `None` skips it.
+    /// The I/O that replaces an I/O of the job with `verify_only`; `None` skips the I/O.
     pub(in crate::worker) fn instead(
         &mut self,
         next: Next,
@@ -408,7 +411,7 @@ impl<'a> Verifier<'a> {
         Some(Next::Io(Target { direction: Direction::Read, ..target }))
     }
 
-    /// Ends a pass. True if the run loop must stop here so that the data of the pass can be read back.
+    /// Ends a pass. Returns true if the run loop must stop so that the data of the pass can be read back.
     pub(in crate::worker) fn ends_pass(&mut self) -> bool {
         let has_work = self.plan.reads_back || self.plan.trims.is_some();
         self.pass_is_over =
@@ -424,7 +427,7 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// Notes the start of a sync: completed writes are durable once it is done.
+    /// Records the start of a sync: writes that have completed by then are durable once the sync is done.
     pub(in crate::worker) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync_begins(slot, operation, file);
@@ -432,7 +435,7 @@ impl<'a> Verifier<'a> {
         self.synced.1 = self.writes_in_flight().min().unwrap_or(self.number);
     }
 
-    /// Notes the end of the sync.
+    /// Records the end of a sync.
     pub(in crate::worker) fn sync_ended(&mut self) {
         self.synced.0 = self.synced.1;
     }
@@ -442,7 +445,7 @@ impl<'a> Verifier<'a> {
         matches!(self.loads[slot as usize], Load::Check(_) | Load::CheckItself(_))
     }
 
-    /// Notes a failed I/O: the content of its range is unknown.
+    /// Records a failed I/O: the content of its range is unknown.
     pub(in crate::worker) fn failed(&mut self, slot: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.ended(slot, false);
@@ -462,7 +465,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Notes that a range was emptied independently of the recorded writes.
+    /// Records that a range was emptied independently of the recorded writes.
     pub(in crate::worker) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         const PART: u64 = 1 << 30;
         if let Some(ledger) = &mut self.ledger {
@@ -474,18 +477,18 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Notes that a write has succeeded.
+    /// Records a successful write.
     fn written(&mut self, record: Record) {
         self.has_new_writes = true;
         let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back && !self.is_endless;
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
-            // Writes that keep overwriting each other take no more memory than their ranges.
+            // Compaction limits the memory of writes that keep overwriting each other.
             self.history.condense_when_doubled(FEWEST_CONDENSED);
         }
     }
 
-    /// Notes the start of a write of this run, or of the run that it repeats.
+    /// Records the start of a write of this run, or of the run that it repeats.
     fn will_be_read_back(&mut self, record: &Record) {
         let plan = self.plan;
         if plan.backlog > 0 || plan.counted_reads == CountedReads::Places {
@@ -503,7 +506,7 @@ impl<'a> Verifier<'a> {
             self.backlog.end_pass();
         }
         let (bytes, places) = (std::mem::take(&mut self.bytes_to_read_back), self.backlog.take_bytes());
-        // A run whose saved state has more writes than these did not read back in between.
+        // If the saved state has more writes than these, its run did not read back in between.
         let has_more =
             self.limit.as_ref().is_some_and(|limit| self.plan.only_checks && limit.has(self.number));
         match self.plan.counted_reads {
@@ -514,7 +517,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// With `verify_policy=fsynced`, writes after the last sync are ignored.
+    /// Ignores writes after the last sync, with `verify_policy=fsynced`.
     fn forget_unsynced(&mut self) {
         if self.plan.state_up_to_sync {
             let synced = self.synced.0;
@@ -524,7 +527,7 @@ impl<'a> Verifier<'a> {
 
     fn trimmed(&mut self, record: Record) {
         let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-        // If zeros were not requested, all that is known is that the data is gone.
+        // If zeros were not requested, the content after the trim is unknown.
         let state = if reads_zero { State::Trimmed } else { State::Gone };
         if reads_zero || self.plan.may_overlap {
             self.history.add(Record { state, to_trim: false, ..record });
@@ -542,14 +545,15 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Backlog reads that became due since the last call: they count towards `number_ios`, in this run or in
-    /// the run that it repeats.
+    /// Number of backlog reads that became due since the last call. They count towards `number_ios`, in this
+    /// run or in the run that it repeats.
     pub(in crate::worker) fn take_reads_of_backlog(&mut self) -> u64 {
         self.backlog.take_ios()
     }
 }
 
-/// True for a job that repeats its passes until its time is up: in files of whole blocks, no remainder ends a pass.
+/// True for a job that repeats its passes until its time is up: in files that consist of whole blocks, no
+/// remainder ends a pass.
 fn is_endless(context: &WorkerContext<'_>, files: &OpenFiles) -> bool {
     let plan = context.worker_plan();
     let targets = &plan.target_plan;
@@ -567,7 +571,7 @@ impl StartOfPass {
         StartOfPass { targets: targets.clone(), generator: generator.clone(), number, unknown: Vec::new() }
     }
 
-    /// The file of the write with this number, if it has this seed.
+    /// The file of the write with this number, if the write has this seed.
     fn file_of_write(&self, number: u64, seed: u64) -> Option<u32> {
         let mut pass = self.clone();
         while pass.number <= number {
@@ -580,11 +584,11 @@ impl StartOfPass {
         None
     }
 
-    /// The next write of the pass, regenerated; `None` after number `end`.
+    /// Regenerates the next write of the pass; `None` after number `end`.
     fn next(&mut self, end: u64) -> Option<Record> {
         while self.number < end {
             let Some(target) = self.targets.next() else {
-                // Passes that wrap always begin in the same way.
+                // Passes that wrap always begin at the same position.
                 self.targets.restart(true);
                 continue;
             };
@@ -612,7 +616,7 @@ fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Recor
     record
 }
 
-/// A range whose content is unknown up to the write with this number.
+/// A record that marks a range as unknown, up to the write with this number.
 fn gone(target: Target, number: u64) -> Record {
     Record::gone(target.file, target.offset, target.length, number)
 }
@@ -627,8 +631,8 @@ fn target_of(record: &Record, direction: Direction) -> Target {
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Runs the job, and the verification after each pass. True if everything written has been synced as the
-    /// job requests.
+    /// Runs the job and the verification after each pass. Returns true if all written data has been synced as
+    /// the job requests.
     pub(in crate::worker) fn run_passes(&mut self) -> bool {
         let mut is_synced;
         if self.any().only_reads_back() {
@@ -646,7 +650,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             if !is_synced {
                 break;
             }
-            // Data should be read back from the device, not from memory.
+            // Syncs first, so that data is read back from the device instead of from memory.
             self.any().final_sync();
             self.any().turn_to_medium(Reach::Durable);
             if let Some(log) = &mut self.features.issue_log {
@@ -690,7 +694,8 @@ impl Worker<'_> {
     pub(in crate::worker) fn next_to_verify(&mut self) -> Option<Next> {
         let verifier = self.features.verifier.as_mut()?;
         if let Some(line) = verifier.line_at_end_of_state() {
-            // Names the block that was not written, and the end of the job, as in fio's output.
+            // The line is printed twice, as fio does: once for the block that was not written, once for the end of
+            // the job.
             for _ in 0..2 {
                 self.context.messages.send(&Message::Output(line.clone()));
             }
@@ -698,7 +703,7 @@ impl Worker<'_> {
             self.stopping = true;
             return Some(Next::End);
         }
-        // Reads in between count as the job's I/O.
+        // Backlog reads count as I/Os of the job.
         self.budget.count_ios(verifier.take_reads_of_backlog());
         let next = verifier.next();
         let reads_new = verifier.has_new_writes && matches!(verifier.drawn, Some(Load::Check(_)));
@@ -716,7 +721,7 @@ impl Worker<'_> {
             .is_some_and(|verifier| verifier.plan.only_checks || !verifier.plan.writes)
     }
 
-    /// Starts another pass of such a job.
+    /// Starts another pass of a job that only reads back.
     pub(in crate::worker) fn read_from_medium_again(&mut self) {
         let rehearses = self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses);
         if self.only_reads_back() && !rehearses {
@@ -767,7 +772,8 @@ impl Worker<'_> {
                 );
             }
             Load::CheckItself(seed) => {
-                // A zone may hold data from a run before the one that saved the state.
+                // In zones, a block may hold data from a run before the one that saved the state, so the limit
+                // does not apply.
                 let limit = verifier.limit.as_ref().filter(|_| !verifier.plan.checks_in_place);
                 let issued = limit.and_then(|limit| limit.issued);
                 self.check_read(&mut verifier, slot, unit, Known { record: None, seed: Some(seed), issued });

@@ -1,6 +1,6 @@
-//! Reads back from the medium: before data is checked, it is written to storage, whose errors are reported, and
-//! cached data of this machine is dropped. What stays in memory is counted, so that the report says how much
-//! was checked there.
+//! Reads back from the medium: before data is checked, it is written to storage, errors of that are reported,
+//! and the data cached by this machine is dropped. Data that stays in memory is counted, so that the report can
+//! say how much of the checked data came from there.
 
 use super::held::Held;
 use super::{Verifier, Worker};
@@ -14,21 +14,21 @@ use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Maximum number of steps that are generated to count what a stopped job has left undone.
+/// Maximum number of steps that are generated to count the work that a stopped job has left undone.
 const MOST_STEPS: usize = 1 << 24;
 
-/// How far writes must have progressed before they are read back.
+/// How far written data must have progressed before it is read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Durable, as after `fdatasync`.
+    /// The data is durable, as after `fdatasync`.
     Durable,
-    /// Written out of the page cache.
+    /// The data has been written out of the page cache.
     WrittenBack,
 }
 
 impl Worker<'_> {
     /// Makes reads of blocks come from the medium. The job's run time is suspended meanwhile, so written data
-    /// is checked however slow the device is.
+    /// is checked regardless of the device's speed.
     pub(super) fn turn_to_medium(&mut self, reach: Reach) {
         if self.features.verifier.is_none() {
             return;
@@ -86,12 +86,12 @@ impl Worker<'_> {
         if left == 0 || reach == Reach::WrittenBack || !opening.invalidates || !is_cached || is_mapped {
             return Some(left);
         }
-        // Pages that other processes have mapped or locked stay in the cache; direct I/O bypasses them.
+        // Pages that other processes have mapped or locked stay in the cache, but direct I/O bypasses them.
         let alignment = self.plan.target_plan.common_alignment(self.files.list[index].start);
         Some(if self.files.read_past_cache(index, true, alignment) { 0 } else { left })
     }
 
-    /// The job continues to write through the page cache, as requested.
+    /// Makes the job write through the page cache again, as its options request.
     pub(super) fn turn_to_cache(&mut self) {
         let opening = &self.plan.files.opening;
         if opening.direct || self.plan.files.are_mapped {
@@ -104,18 +104,18 @@ impl Worker<'_> {
         }
     }
 
-    /// A writeback error of an earlier write is an error of the job.
+    /// Reports a writeback error of an earlier write as an error of the job.
     pub(in crate::worker) fn take_late_error(&mut self, file: u32, done: Result<(), Errno>) {
         let Err(errno) = done else { return };
         match errno.0 {
-            // There is nothing to sync, or syncing is not supported.
+            // These errors mean that there is no data to sync, or that syncing is not supported.
             libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP | libc::EROFS => {}
             _ if self.tolerates(Operation::Write, errno) => self.count_error(errno),
             _ => self.sync_failed(file, errno),
         }
     }
 
-    /// Stores how many blocks this run should have checked but did not; called at its end.
+    /// Stores how many blocks this run should have checked but did not. Called when the job ends.
     pub(super) fn account_for_checks(&mut self) {
         let Some(verifier) = &mut self.features.verifier else { return };
         let held = verifier.held.as_ref().map_or(0, Held::len);
@@ -129,7 +129,7 @@ impl Worker<'_> {
         } else if !plan.writes {
             failed + self.unread_blocks()
         } else if !plan.only_checks && (!plan.reads_back || verifier.is_endless) {
-            // No record is left that could be read back.
+            // No record is left that could be read back, so all writes count.
             verifier.number
         } else {
             failed + verifier.remembered()
@@ -139,7 +139,7 @@ impl Worker<'_> {
         counters.is_accounted.store(1, Relaxed);
     }
 
-    /// Blocks of its part that a read-only job has not read.
+    /// Number of blocks in its part that a read-only job has not read.
     fn unread_blocks(&mut self) -> u64 {
         let Some(verifier) = &self.features.verifier else { return 0 };
         if verifier.passes > 0 || verifier.ends_with_state {
@@ -157,7 +157,7 @@ impl Worker<'_> {
         sizes.fold(0, u64::saturating_add).saturating_sub(bytes) / length
     }
 
-    /// Number of I/Os of a direction that a stopped job would still have done.
+    /// Number of I/Os in a direction that a stopped job has left undone.
     fn rest_of_sequence(&mut self, direction: Direction) -> u64 {
         let goes_on =
             self.is_over() && !self.features.verifier.as_ref().is_some_and(|own| own.ends_with_state);

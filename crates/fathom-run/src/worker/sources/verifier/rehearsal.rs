@@ -1,6 +1,6 @@
-//! `verify_only` with overlapping writes: the job's sequence is first generated without I/O, to find out which
-//! write of each range was the last, and each range is then read once. A sequence that covers more ranges than
-//! fit into memory is generated once per window of the files.
+//! `verify_only` with overlapping writes: the job's sequence is first generated without I/O, to find the last
+//! write of each range; each range is then read once. A sequence that covers more ranges than fit into memory
+//! is generated once per window of the files.
 
 use super::backlog::Backlog;
 use super::{Loop, Phase, Verifier, Worker, gone, is_to_trim, new_record};
@@ -13,9 +13,9 @@ use crate::worker::issue::count_as_made;
 use fathom_stats::Direction;
 use std::ops::Range;
 
-/// Maximum number of ranges kept in memory.
+/// Maximum number of ranges that are kept in memory.
 const MOST_PLACES: u64 = 1 << 21;
-/// Steps between two checks of the time and of orders to stop.
+/// Number of steps between two checks of the time and of orders to stop.
 const STEPS: u32 = 4096;
 
 /// State at the start of the sequence.
@@ -28,7 +28,7 @@ struct Beginning {
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Generates the sequence and reads back its result.
+    /// Generates the sequence and reads back the resulting data.
     pub(super) fn check_by_rehearsal(&mut self) {
         let windows = windows(self.any().space(), self.plan.target_plan.smallest_length(), MOST_PLACES);
         let mut beginning = (windows.len() > 1).then(|| self.any().beginning()).flatten();
@@ -84,7 +84,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Generates the sequence. With a window, ranges outside of it are ignored; `counts` tells whether the I/Os
+    /// Generates the sequence. With a window, ranges outside of it are ignored. If `counts` is set, the I/Os
     /// count as done.
     fn rehearse(&mut self, window: Option<&Range<u64>>, counts: bool) {
         let bases: Vec<u64> = bases(self.files.list.iter().map(|file| file.size));
@@ -151,7 +151,7 @@ impl Worker<'_> {
 /// Result of a step.
 enum Rehearsed {
     GoneOver,
-    /// The earlier run ended here; holds the message about it.
+    /// The earlier run ended at this step; holds the message about it.
     Stop(String),
 }
 
@@ -172,7 +172,7 @@ impl Verifier<'_> {
         }
         let mut record = new_record(&mut self.generator, &mut self.number, target);
         record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
-        // The block of a write in flight holds the old or the new data.
+        // The block of a write that was in flight may hold the old or the new data.
         if self.limit.as_ref().is_some_and(|limit| limit.was_in_flight(number)) {
             record.state = State::Gone;
         }
@@ -184,7 +184,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Start of each file when all files are concatenated.
+/// Offset of each file in the concatenation of all files.
 fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut behind = 0u64;
     sizes
@@ -196,7 +196,7 @@ fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
         .collect()
 }
 
-/// Windows of a space, each with at most `most` ranges of this size.
+/// Divides a space into windows, each with at most `most` ranges of this size.
 fn windows(space: u64, smallest: u64, most: u64) -> Vec<Range<u64>> {
     let count = (space / smallest.max(1)).div_ceil(most.max(1)).max(1);
     let length = space.div_ceil(count);

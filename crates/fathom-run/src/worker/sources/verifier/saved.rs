@@ -1,4 +1,4 @@
-//! Verification state files: saved when a job ends; a loaded one limits the check.
+//! Verification state files: one is saved when a job ends, and a loaded one limits the check.
 
 use super::{Verifier, Worker, WorkerContext};
 use crate::message::Message;
@@ -24,32 +24,32 @@ enum LimitError {
     /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// Too short for any state.
+    /// The file is too short for any state.
     #[error("the file ends too early")]
     NoHeader,
-    /// Damaged, or of an unknown version.
+    /// The file is damaged, or of an unknown version.
     #[error(transparent)]
     Unusable(#[from] StateError),
-    /// A version that does not list the writes in flight.
+    /// The file's version does not list the writes in flight.
     #[error("the file has version {0}; version {VERSION} can be read")]
     OtherVersion(u64),
-    /// The file has no thread state.
+    /// The file contains no thread state.
     #[error("the file holds no job")]
     NoJob,
 }
 
-/// What can be checked of an earlier run.
+/// The limits of what can be checked of an earlier run.
 pub(super) struct Limit {
-    /// Number of writes issued.
+    /// Number of writes that the run issued.
     writes: u64,
     /// Numbers of the writes that were in flight.
     in_flight: Vec<u64>,
-    /// When the run wrote, if the file contains it: start and end, ns.
+    /// The time span in which the run wrote, if the file contains it: start and end, ns.
     pub(super) issued: Option<(u64, u64)>,
 }
 
 impl Limit {
-    /// Reads a state file; a problem is reported and stored.
+    /// Reads a state file; an error is reported and stored as the job's error.
     pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Result<Limit, GivenUp> {
         let of_fio = |error: &std::io::Error| {
             let (errno, path) = (Errno(error.raw_os_error().unwrap_or(libc::EIO)), path.display());
@@ -92,13 +92,13 @@ impl Limit {
         number < self.writes
     }
 
-    /// The message that a write was never issued.
+    /// The message for a write that the run never issued.
     pub(super) fn stop_line(&self, number: u64) -> Option<String> {
         let writes = self.writes;
         (!self.has(number)).then(|| format!("Stop verify because seq {number} >= {writes}"))
     }
 
-    /// The same for data that was read, whose header contains the number.
+    /// The message for read data whose header contains the number of a write that was never issued.
     pub(super) fn stop_line_of_data(&self, rule: &Rule, data: &[u8]) -> Option<String> {
         let header = Header::decode(data.get(rule.header_offset as usize..)?, rule.format)?;
         if header.magic != MAGIC || !rule.method.has_header() {
@@ -107,14 +107,16 @@ impl Limit {
         self.stop_line(header.number)
     }
 
-    /// True for writes that had not completed: the block holds the old or the new data.
+    /// True for a write that was in flight when the state was saved, so that its block holds the old or the new
+    /// data.
     pub(super) fn was_in_flight(&self, number: u64) -> bool {
         self.in_flight.contains(&number)
     }
 }
 
 impl Worker<'_> {
-    /// Saves what a later run needs. A verify-only run knows less than the writing run, whose state is kept.
+    /// Saves the state that a later run needs. A `verify_only` run does not replace an existing file, because it
+    /// knows less than the writing run.
     pub(super) fn save_verify_state(&mut self) {
         let Some(verifier) = &self.features.verifier else { return };
         let wanted = verifier.plan.state_to_save.as_ref();
@@ -123,7 +125,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The same for a job that a trigger ended, whatever else it is told. The state is on disk when this returns.
+    /// Saves the state of a job that a trigger ended, regardless of any later order. The state is on disk when
+    /// this returns.
     pub(in crate::worker) fn save_triggered_state(&mut self) {
         let wanted = self.plan.triggered_state.as_ref().filter(|_| self.block.should_save());
         if let Some(path) = wanted.filter(|_| self.plan.writes_data()) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use thiserror::Error;
 
-/// Pending reads allowed for each thread.
+/// Number of pending reads per thread.
 const WAITING_PER_THREAD: usize = 4;
 
 /// A read to be checked.
@@ -20,13 +20,13 @@ pub(super) struct Task {
     pub(super) offset: u64,
     /// Index of the file.
     pub(super) file: u32,
-    /// What is known about the expected data.
+    /// The expectations of the data.
     pub(super) known: Known,
-    /// Number of the clone that wrote it.
+    /// Number of the clone that wrote the data.
     pub(super) thread: u16,
 }
 
-/// Why a read cannot be checked: a defect in this program.
+/// Why a read cannot be checked; each is a defect in this program.
 #[derive(Debug, Error)]
 enum CheckerError {
     /// A thread panicked with this text.
@@ -49,14 +49,14 @@ pub(super) struct Checkers {
     tasks: Option<SyncSender<(Task, Vec<u8>)>>,
     results: Receiver<Result<Checked, CheckerError>>,
     threads: Vec<JoinHandle<()>>,
-    /// Buffers to copy reads into.
+    /// Buffers into which reads are copied.
     buffers: Vec<Vec<u8>>,
-    /// Number of reads handed over and not yet returned.
+    /// Number of reads that were handed over and not yet returned.
     under_way: usize,
 }
 
 impl Checkers {
-    /// Starts the threads; all of them, or none.
+    /// Starts all threads, or none if one of them fails.
     pub(super) fn start(count: u32, plan: &VerifyPlan) -> std::io::Result<Checkers> {
         let (tasks, task_queue) = sync_channel(count as usize * WAITING_PER_THREAD);
         let (result_sender, results) = channel();
@@ -81,13 +81,13 @@ impl Checkers {
         self.under_way += 1;
     }
 
-    /// Handles a returned result.
+    /// The next result that is already available, if any.
     pub(super) fn ready(&mut self) -> Option<Checked> {
         let result = self.results.try_recv().ok()?;
         Some(self.back(result))
     }
 
-    /// The next result, or `None` if none is pending.
+    /// Waits for the next result; `None` if none is pending.
     pub(super) fn wait_for_one(&mut self) -> Option<Checked> {
         if self.under_way == 0 {
             return None;
@@ -109,10 +109,10 @@ impl Checkers {
 
 impl Drop for Checkers {
     fn drop(&mut self) {
-        // Dropping the sender ends the threads.
+        // Dropping the sender makes the threads end.
         self.tasks = None;
         for thread in self.threads.drain(..) {
-            // A thread that panicked has already reported it.
+            // A thread that panicked has already reported that.
             let _ = thread.join();
         }
     }
@@ -124,13 +124,13 @@ fn run(
     plan: &VerifyPlan,
 ) {
     if !plan.thread_cpus.is_empty() {
-        // If those processors do not exist, the thread stays where it is.
+        // If these processors do not exist, the thread keeps its affinity.
         let _ = fathom_sys::affinity::bind(&plan.thread_cpus);
     }
     loop {
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((task, mut data)) = next else { return };
-        // The panic must reach the receiver of the result.
+        // The panic is caught, because it must reach the receiver of the result.
         let checked = catch_unwind(AssertUnwindSafe(|| task.check(plan, &mut data, None)));
         let result = match checked {
             Ok(mismatches) => Ok(Checked { task, data, mismatches }),
