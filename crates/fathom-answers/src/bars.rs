@@ -25,7 +25,8 @@ impl Ink {
         }
     }
 
-    /// Characters for the part that both sides share, the excess of the first, and the excess of the second.
+    /// Characters for the part that both sides share, for the excess of the first side, and for the excess of
+    /// the second.
     pub(crate) fn overlay(self) -> [char; 3] {
         match self {
             Ink::Blocks => ['█', '▒', '░'],

@@ -17,7 +17,7 @@ pub(crate) enum JobSource {
 }
 
 impl JobSource {
-    /// The source, from a command's file arguments and the arguments after `--`.
+    /// Determines the source from a command's file arguments and from the arguments after `--`.
     pub(crate) fn of(
         files: Vec<PathBuf>,
         words: Option<&[OsString]>,
@@ -58,7 +58,7 @@ fn texts_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The job, without variations.
+/// The job that a command varies, before any variation.
 pub(crate) struct BaseJob {
     /// Sections of the job file.
     pub(crate) sections: Vec<Section>,
@@ -79,7 +79,7 @@ impl BaseJob {
     pub(crate) fn of_file(path: &Path, command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {
         let word =
             path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not valid UTF-8")))?;
-        // Here, a name that begins with a dash is a file.
+        // Here, a name that begins with a dash is a file name, not an option.
         let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
         BaseJob::of(&runner.parse(&[word], "")?, command, runner)
     }
@@ -118,13 +118,13 @@ impl BaseJob {
     }
 }
 
-/// Everything about a job except the location and wording of its source.
+/// All settings of a job except the location and wording of its source.
 fn meaning_of(job: &JobSpec) -> Option<serde_json::Value> {
     let mut value = serde_json::to_value(job).ok()?;
     for key in ["origin", "written", "given"] {
         value.as_object_mut()?.remove(key);
     }
-    // The job's name is a section header in a job file, and an option on a command line.
+    // The name is removed, because a job file has it as a section header and a command line as an option.
     value.get_mut("job_description")?.as_object_mut()?.remove("name");
     Some(value)
 }

@@ -5,12 +5,12 @@
 use std::io::IsTerminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns if the terminal does not report its size.
+/// Number of columns that is assumed if the terminal does not report its size.
 pub(crate) const USUAL: usize = 80;
-/// Maximum number of columns of a line of text, however wide the terminal is.
+/// Maximum number of columns of a line of text, regardless of the terminal's width.
 const LONGEST_LINE: usize = 100;
 const SHORTEST_LINE: usize = 20;
-/// Marks the truncation.
+/// Marks where text was truncated.
 const MARK: char = '…';
 const STANDARD_OUTPUT: i32 = 1;
 const STANDARD_ERROR: i32 = 2;
@@ -30,7 +30,8 @@ pub(crate) fn right(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(width(text))) + text
 }
 
-/// The text, shortened in the middle if it is wider than this, because names often differ at either end.
+/// The text, shortened in the middle if it is wider than this. Its ends are kept, because names often differ
+/// there.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -38,14 +39,14 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let mut head = end_of(text.chars(), room.div_ceil(2));
     let tail: String = end_of(text.chars().rev(), room / 2).chars().rev().collect();
-    // A combining accent would attach to the mark.
+    // A combining accent at the start would attach to the mark, so it is dropped.
     let tail = tail.trim_start_matches(|letter: char| letter.width().unwrap_or(0) == 0);
-    // Some letters are wider together than the sum of their widths.
+    // Some letters take more columns together than the sum of their widths.
     while width(&head) + 1 + width(tail) > columns && head.pop().is_some() {}
     format!("{head}{MARK}{tail}")
 }
 
-/// The first of these letters that fit.
+/// The leading letters that fit into this many columns.
 fn end_of(letters: impl Iterator<Item = char>, columns: usize) -> String {
     let mut used = 0;
     let fits = |letter: &char| {
@@ -55,12 +56,12 @@ fn end_of(letters: impl Iterator<Item = char>, columns: usize) -> String {
     letters.take_while(fits).collect()
 }
 
-/// The text, truncated to the width of the reader's terminal if there is one.
+/// The text, truncated to the width of the reader's terminal, if there is a terminal.
 pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |columns| cut(text, columns))
 }
 
-/// A sentence; a single word wider than a line, such as a name, is truncated.
+/// A sentence in which a single word, such as a name, is truncated if it is wider than a line.
 pub(crate) fn words_cut_to(sentence: &str, limit: Option<usize>) -> String {
     sentence.split(' ').map(|word| cut_to(word, limit)).collect::<Vec<_>>().join(" ")
 }
@@ -70,7 +71,7 @@ pub(crate) fn of_terminal() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| told().or_else(|| asked(STANDARD_OUTPUT)).unwrap_or(USUAL))
 }
 
-/// Line width for sentences: that of the terminal, up to a comfortable limit.
+/// Width of lines of sentences: that of the terminal, up to a comfortable limit.
 pub(crate) fn of_text() -> usize {
     of_terminal().or_else(told).unwrap_or(LONGEST_LINE).clamp(SHORTEST_LINE, LONGEST_LINE)
 }
@@ -87,7 +88,7 @@ pub(crate) fn of_messages() -> usize {
     told().or_else(|| asked(STANDARD_ERROR)).unwrap_or(USUAL)
 }
 
-/// Columns from the shell's `COLUMNS`.
+/// Number of columns according to the shell's `COLUMNS`.
 pub(crate) fn told() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok()?;
     told.trim().parse().ok().filter(|&columns| columns > 0)

@@ -1,11 +1,11 @@
-//! Numbers for people: three significant figures and a unit.
+//! Formats numbers for people, with three significant figures and a unit.
 
-/// Units of a time in ns, each a thousand times the previous one.
+/// Units of a time in ns, each a thousand times as large as the previous one.
 const TIMES: [&str; 4] = [" ns", " µs", " ms", " s"];
 /// Letters for thousands, millions and billions.
 const LETTERS: [&str; 4] = ["", "k", "M", "G"];
 
-/// `0`, `7.42`, `42.0`, `842`, `12400`: three significant figures, no exponent.
+/// A number with three significant figures and no exponent, such as `0`, `7.42`, `42.0`, `842`, `12400`.
 pub(crate) fn three_figures(value: f64) -> String {
     significant(value, 3)
 }
@@ -26,14 +26,14 @@ fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounding may carry into another digit: 9.996 becomes 10.0.
+    // Rounding may carry into another digit, as when 9.996 becomes 10.0.
     let rounded = rounded(value, digits);
     let exponent = rounded.abs().log10().floor() as i32;
     format!("{rounded:.*}", (digits - 1 - exponent).clamp(0, 9) as usize)
 }
 
-/// The value in the first unit in which it is below a thousand after rounding; each unit is a thousand times
-/// the previous one.
+/// The value in the first unit in which it is below a thousand after rounding. Each unit is a thousand times as
+/// large as the previous one.
 fn scaled<'u>(value: f64, digits: i32, units: &[&'u str]) -> (f64, &'u str) {
     let mut scaled = value;
     for unit in &units[..units.len() - 1] {
@@ -65,7 +65,7 @@ pub(crate) fn count(value: f64) -> String {
     }
 }
 
-/// Figures for a sentence, with two significant digits: `84 µs`, `2.3 GB/s`, `85k`.
+/// Figures with two significant digits, for sentences: `84 µs`, `2.3 GB/s`, `85k`.
 pub(crate) mod roughly {
     use super::{LETTERS, TIMES, scaled, significant};
 
@@ -79,7 +79,7 @@ pub(crate) mod roughly {
         told(ns, &TIMES)
     }
 
-    /// A rate in bytes per second, in powers of 1000.
+    /// A rate in bytes per second, with a unit in powers of 1000.
     pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
         told(bytes_per_second, &[" B/s", " kB/s", " MB/s", " GB/s"])
     }
@@ -90,7 +90,7 @@ pub(crate) mod roughly {
     }
 }
 
-/// An amount of bytes in powers of 1024: `4 KiB`, `1.50 GiB`.
+/// An amount of bytes with a unit in powers of 1024: `4 KiB`, `1.50 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
     let mut unit = "B";

@@ -1,15 +1,16 @@
-//! Devices in words.
+//! Describes devices in words.
 
 use fathom_results::model::DeviceReport;
 
-/// Kernel names of devices that are not hardware, or not on this machine.
+/// Kernel names of devices that are not hardware, or that are not on this machine.
 const VIRTUAL_NAMES: [&str; 8] = ["vd", "xvd", "loop", "zram", "ram", "nullb", "nbd", "rbd"];
 
 /// Names by which the disks of hypervisors and clouds identify themselves.
 const VIRTUAL_MODELS: [&str; 6] =
     ["qemu", "vbox", "vmware", "virtual", "persistentdisk", "elastic block store"];
 
-/// Kind of device. Virtual disks claim to be rotational whatever is below them, so this is not said of them.
+/// Kind of device. Virtual disks claim to be rotational regardless of the hardware below them, so that claim is
+/// ignored.
 pub(crate) fn kind(device: &DeviceReport) -> &'static str {
     let model = device.model.to_lowercase();
     let is_virtual = VIRTUAL_NAMES.iter().any(|name| device.name.starts_with(name))

@@ -5,7 +5,7 @@ use crate::table::{Align, Table};
 use fathom_results::{HostFigures, HostResult, HostsResult};
 use fathom_stats::Direction;
 
-/// Maximum number of names in a sentence; the rest is only counted.
+/// Maximum number of names in a sentence; further hosts are only counted.
 const MOST_NAMED: usize = 3;
 
 /// `a, b, c and 7 more`.
@@ -21,7 +21,7 @@ pub(crate) fn listed(names: &[&str]) -> String {
     }
 }
 
-/// `8 hosts: a1, a2, b1 and 5 more`.
+/// A phrase such as `8 hosts: a1, a2, b1 and 5 more`.
 pub(crate) fn counted(hosts: &HostsResult) -> String {
     let names: Vec<&str> = hosts.hosts.iter().map(|host| host.name.as_str()).collect();
     match names.len() {
@@ -30,7 +30,7 @@ pub(crate) fn counted(hosts: &HostsResult) -> String {
     }
 }
 
-/// Its final state, in a word or two.
+/// Final state of a host, in a word or two.
 pub(crate) fn state(host: &HostResult) -> String {
     match (host.is_whole(), host.errors) {
         (false, _) => host.state.clone(),
@@ -63,7 +63,7 @@ pub(crate) fn cells(figures: Option<&HostFigures>) -> [String; 6] {
     ]
 }
 
-/// Start of its jobs relative to the agreed instant.
+/// Time between the agreed instant and the actual start of a host's jobs.
 pub(crate) fn skew(host: &HostResult) -> String {
     host.start_skew_ns.map_or_else(
         || "-".to_owned(),
@@ -78,7 +78,7 @@ pub(crate) fn skew(host: &HostResult) -> String {
 pub(crate) const COLUMNS: usize = 10;
 
 /// A row for each host and direction, with the first `columns` columns. If there are more than `most` hosts,
-/// only the first ones and those with remarks are shown. The second value is the number of hosts left out.
+/// only the first hosts and those with remarks are shown. The second value is the number of omitted hosts.
 pub(crate) fn table(hosts: &HostsResult, most: usize, columns: usize) -> (Table, usize) {
     let right = Align::Right;
     let headings = [
@@ -111,7 +111,7 @@ pub(crate) fn table(hosts: &HostsResult, most: usize, columns: usize) -> (Table,
     (table, left_out)
 }
 
-/// A sentence for each noteworthy host.
+/// One sentence for each noteworthy host.
 pub(crate) fn remarks(hosts: &HostsResult) -> Vec<String> {
     let worth = hosts.hosts.iter().filter(|host| !host.remark().is_empty());
     worth
@@ -123,7 +123,7 @@ pub(crate) fn remarks(hosts: &HostsResult) -> Vec<String> {
         .collect()
 }
 
-/// Sentences about how evenly the hosts ran.
+/// Sentences that compare how the hosts ran.
 pub(crate) fn together(hosts: &HostsResult) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(skew) = &hosts.skew {

@@ -2,17 +2,17 @@
 
 use fathom_spec::RunSpec;
 
-/// A section of a job file: its name and its options in order; flags have an empty value.
+/// A section of a job file: its name, and its options in order. Flags have an empty value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     /// The name in brackets.
     pub(crate) name: String,
-    /// Options under their canonical names.
+    /// The options under their canonical names.
     pub(crate) options: Vec<(String, String)>,
 }
 
-/// The sections equivalent to a parsed run, whatever its arguments were: `[global]` options as they were
-/// written, and one section per job.
+/// The sections of a job file that is equivalent to a parsed run: `[global]` options as they were written, and
+/// one section per job.
 pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
     let is_name = |(key, _): &&(String, String)| key == "name";
     let mut sections = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn read(text: &str) -> Vec<Section> {
     sections
 }
 
-/// Sets an option wherever it occurs; an option that occurs nowhere is added to every job.
+/// Sets an option in every section that has it; an option that no section has is added to every job.
 pub(crate) fn put(sections: &mut [Section], name: &str, value: &str) {
     let mut is_written = false;
     for (_, written) in

@@ -1,28 +1,28 @@
-//! The verdict on the result of a run of this program, for the code that prints it.
+//! The verdict on the result of a run, for the code that prints it.
 
 use crate::checks;
 use fathom_results::ReadError;
 use fathom_spec::Requirement;
 use fathom_stats::report::RunReport;
 
-/// The words of `--require`.
+/// The values of `--require`.
 pub(crate) const REQUIREMENTS: [(&str, Requirement); 2] =
     [("sound", Requirement::Sound), ("no-doubts", Requirement::NoDoubts)];
 
-/// The message about an unmet requirement, after the name of the program.
+/// The message about an unmet requirement; it follows the name of the program.
 pub(crate) fn unmet(required: Requirement, summary: &str) -> String {
     format!("--require={} is not met: {summary}", required.word())
 }
 
 /// The verdict on a report, in words.
 pub struct Judged {
-    /// The verdict, then a line for each finding.
+    /// The verdict, followed by one line per finding.
     pub paragraphs: Vec<String>,
     /// The verdict and its reason on one line.
     pub summary: String,
-    /// Requires that no figure is wrong.
+    /// True if no figure is wrong.
     pub is_sound: bool,
-    /// Requires that no figure is wrong or doubtful.
+    /// True if no figure is wrong or doubtful.
     pub has_no_doubts: bool,
 }
 

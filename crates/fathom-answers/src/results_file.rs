@@ -1,5 +1,5 @@
-//! A crash-safe file of JSON lines: each line is written and synced before the next begins, lines already written never
-//! change, and a line truncated by a crash is dropped by the next reader.
+//! A crash-safe file of JSON lines. Each line is written and synced before the next one begins, written lines
+//! never change, and the next reader drops a line that a crash has truncated.
 
 use fathom_command::Failure;
 use fathom_errors::plain;
@@ -10,12 +10,12 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time to wait for the end of a killed command.
+/// Time to wait for the end of a killed command that still holds the file's lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Content of a results file: its first line is a plan, each further line a finished step.
+/// Content of a results file: the first line is a plan, and each further line is a finished step.
 pub(crate) trait Journal: Sized {
-    /// Wording for this kind of file.
+    /// The nouns with which messages refer to this kind of file.
     const FILES: Files;
 
     /// Parses the plan.
@@ -25,18 +25,18 @@ pub(crate) trait Journal: Sized {
     fn take(&mut self, line: &[u8], path: &Path) -> Result<(), Mistake>;
 }
 
-/// Wording for one kind of file.
+/// The nouns with which messages refer to one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files {
     /// Start of every file of this kind.
     pub(crate) mark: &'static str,
     /// Name of the command that writes it.
     pub(crate) command: &'static str,
-    /// Noun for the activity: `another {name} is writing`.
+    /// Noun for the activity, as in `another {name} is writing`.
     pub(crate) name: &'static str,
-    /// Noun for the run recorded in the file: `the {subject} ended`.
+    /// Noun for the run that is recorded in the file, as in `the {subject} ended`.
     pub(crate) subject: &'static str,
-    /// `not a line of {line_of}`.
+    /// Noun for the content, as in `not a line of {line_of}`.
     pub(crate) line_of: &'static str,
     /// How to repair a file with such a line.
     pub(crate) repair: &'static str,
@@ -51,7 +51,7 @@ pub(crate) enum Mistake {
 }
 
 impl From<serde_json::Error> for Mistake {
-    /// For a single line, the position of an error is always on line 1.
+    /// The message of a parse error, without the line number, which is always 1 for a single line.
     fn from(error: serde_json::Error) -> Mistake {
         Mistake::Line(error.to_string().replace(" at line 1 column ", " in column "))
     }
@@ -63,10 +63,10 @@ impl From<Failure> for Mistake {
     }
 }
 
-/// True for a file of this kind.
+/// True if the path is a file of this kind.
 pub(crate) fn is_results<T: Journal>(path: &Path) -> bool {
     let mut start = vec![0; T::FILES.mark.len()];
-    // Reading from a pipe to inspect it would consume its data.
+    // A pipe is not inspected, because reading from it would consume its data.
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == T::FILES.mark.as_bytes()
@@ -110,7 +110,7 @@ pub(crate) fn parse<T: Journal>(bytes: &[u8], path: &Path) -> Result<(Option<T>,
     Ok((recorded, whole))
 }
 
-/// Refuses a file of another format version than this program's.
+/// Refuses a file whose format version differs from this program's.
 pub(crate) fn check_form(path: &Path, found: u32, own: u32) -> Result<(), Failure> {
     match found == own {
         true => Ok(()),
@@ -121,12 +121,12 @@ pub(crate) fn check_form(path: &Path, found: u32, own: u32) -> Result<(), Failur
     }
 }
 
-/// A value as a line of JSON.
+/// Serialises a value as one line of JSON.
 pub(crate) fn line_of<T: Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))
 }
 
-/// The report of a run as a line of JSON.
+/// Serialises the report of a run as one line of JSON.
 pub(crate) fn line_of_report(report: &RunReport) -> Result<String, Failure> {
     let format = fathom_report::by_name("jsonl").ok_or_else(|| Failure::new("there is no format jsonl"))?;
     let mut bytes = Vec::new();
@@ -134,7 +134,7 @@ pub(crate) fn line_of_report(report: &RunReport) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// A growing results file, and its content.
+/// A results file that is being written, with its content so far.
 pub(crate) struct ResultsFile<T> {
     file: LineFile,
     recorded: T,
@@ -144,7 +144,7 @@ pub(crate) struct ResultsFile<T> {
 pub(crate) struct Opened<T> {
     file: LineFile,
     whole: u64,
-    /// Its previous content.
+    /// The content that the file had when it was opened.
     pub(crate) found: Option<T>,
 }
 
@@ -156,7 +156,7 @@ impl<T: Journal> Opened<T> {
         Ok(Opened { file, whole: whole as u64, found })
     }
 
-    /// Starts the file with this plan.
+    /// Starts the file with this plan as its first line.
     pub(crate) fn begin(mut self, plan: String) -> Result<ResultsFile<T>, Failure> {
         let path = self.file.path.clone();
         let recorded = T::begin(plan.as_bytes(), &path).map_err(unusable)?;
@@ -184,14 +184,14 @@ impl<T: Journal> ResultsFile<T> {
         &self.file.path
     }
 
-    /// Appends a line; on return it is on disk and part of the content.
+    /// Appends a line and syncs it to disk; it becomes part of the content.
     pub(crate) fn add(&mut self, line: String) -> Result<(), Failure> {
         self.file.append(&line)?;
         self.recorded.take(line.as_bytes(), &self.file.path).map_err(unusable)
     }
 }
 
-/// A line that this program wrote but cannot parse: a defect.
+/// The failure for a line that this program wrote but cannot parse, which is a defect.
 fn unusable(mistake: Mistake) -> Failure {
     match mistake {
         Mistake::Line(what) => Failure::new(what),
@@ -236,13 +236,13 @@ impl LineFile {
         Ok((LineFile { file, path: path.to_owned(), length: 0 }, bytes))
     }
 
-    /// Truncates the file to `length` bytes of complete lines.
+    /// Truncates the file to its first `length` bytes, which are complete lines.
     fn keep(&mut self, length: u64) -> Result<(), Failure> {
         self.length = length;
         self.cut()
     }
 
-    /// Writes the first line. A new file is durable only once its directory entry is.
+    /// Writes the first line. A new file is durable only after its directory entry has been synced as well.
     fn begin(&mut self, line: String) -> Result<(), Failure> {
         self.keep(0)?;
         self.append(&line)?;
@@ -253,7 +253,7 @@ impl LineFile {
             .map_err(|error| Failure::file(directory, &error))
     }
 
-    /// Appends a line; on return it is on disk.
+    /// Appends a line and syncs it to disk.
     fn append(&mut self, line: &str) -> Result<(), Failure> {
         let bytes = format!("{line}\n").into_bytes();
         let written = self
@@ -262,7 +262,7 @@ impl LineFile {
             .and_then(|_| self.file.write_all(&bytes))
             .and_then(|()| self.file.sync_data());
         if let Err(error) = written {
-            // The next reader would drop the partial line as well.
+            // A failure is ignored, because the next reader drops the partial line as well.
             let _ = self.cut();
             return Err(Failure::new(format!(
                 "{}: {error}; its content stays valid, and the same command resumes from there",
@@ -280,13 +280,13 @@ impl LineFile {
     }
 }
 
-/// A JSON string on one line.
+/// Serialises a text as a JSON string on one line.
 pub(crate) fn text_of(text: &str) -> Result<String, Failure> {
     line_of(&fathom_results::single_line(text))
 }
 
-/// Two commands must not write to the same file. The workers of a command that was just killed may hold the
-/// lock for a moment.
+/// Locks the file, because two commands must not write to it. The workers of a command that was just killed may
+/// hold the lock for a moment longer.
 fn lock(file: &File, path: &Path, name: &str) -> Result<(), Failure> {
     let started = Instant::now();
     loop {

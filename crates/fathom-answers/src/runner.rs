@@ -1,4 +1,4 @@
-//! What commands need from the program: parsing jobs and running them.
+//! The interface through which commands use the program: parsing jobs and running them.
 
 use fathom_command::Failure;
 use fathom_spec::RunSpec;
@@ -18,7 +18,7 @@ pub trait Runner {
     /// end the run; a caller with work to do afterwards holds `signals` around the call.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
 
-    /// The jobs run on other machines, so this machine knows nothing about their files.
+    /// True if the jobs run on other machines, so that this machine cannot examine their files.
     fn runs_elsewhere(&self) -> bool {
         false
     }
@@ -31,7 +31,7 @@ pub trait Runner {
     /// The targets of each clone of the jobs; nothing is opened.
     fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure>;
 
-    /// How a device or file is used by others, as a phrase that follows "is in use: "; `None` if it can be
+    /// How other programs use a device or file, as a phrase that follows "is in use: "; `None` if it can be
     /// written to.
     fn use_of(&self, path: &Path) -> Option<String>;
 }
@@ -39,19 +39,19 @@ pub trait Runner {
 /// Target of one clone of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Name of its job.
+    /// Name of the clone's job.
     pub job: String,
-    /// Name of its engine.
+    /// Name of the job's engine.
     pub engine: String,
-    /// True if its data is in files and devices of this machine.
+    /// True if the job's data is in files and devices of this machine.
     pub is_local: bool,
-    /// The files, named as in the plan.
+    /// The files of the clone, named as in the plan.
     pub paths: Vec<PathBuf>,
     /// Total number of bytes needed; `None` if that depends on the files themselves.
     pub bytes: Option<u64>,
     /// Offset of the first I/O in each file; `None` if it is a share of the file.
     pub offset: Option<u64>,
-    /// True if it fills the free space (`fill_device`).
+    /// True if the clone fills the free space (`fill_device`).
     pub fills_space: bool,
 }
 
@@ -79,8 +79,8 @@ pub trait Watch {
 pub struct Ended {
     /// The complete report.
     pub report: RunReport,
-    /// Jobs that failed.
+    /// Number of jobs that failed.
     pub failed_jobs: u32,
-    /// The signal that ended the run early.
+    /// The signal that ended the run early, if one did.
     pub signal: Option<i32>,
 }

@@ -43,7 +43,7 @@ impl<'a> Stop<'a> {
     }
 }
 
-/// Waits; ended by a signal, whether it arrived before or arrives meanwhile.
+/// Waits for a signal or for this time; also returns a signal that arrived before the call.
 pub(crate) fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
     let end = Instant::now() + time;
     loop {
@@ -63,7 +63,7 @@ pub(crate) fn status_of_signal(signal: i32) -> u8 {
     128u8.saturating_add(u8::try_from(signal).unwrap_or(0))
 }
 
-/// `; about 5 min left`; empty if less than a second is left.
+/// A phrase such as `; about 5 min left`; empty if less than a second is left.
 pub(crate) fn rest_in_words(rest: Duration) -> String {
     match rest.as_secs() {
         0 => String::new(),
@@ -86,13 +86,13 @@ pub(crate) fn whole_document(report: &RunReport) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The result in the form in which commands read it.
+/// The result of a run as the type that commands read.
 pub(crate) fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
     let made = fathom_report::result(report);
     fathom_results::at_hand(made, "the result").map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Engines in order of preference; the last one works everywhere.
+/// Engines in order of preference; the last one works on every system.
 pub(crate) const ENGINES: [&str; 3] = ["io_uring", "libaio", "psync"];
 
 /// The best engine with which a short job succeeds; `None` if none does.
@@ -113,6 +113,6 @@ pub(crate) fn usable_engine(
 
 /// A random number.
 pub(crate) fn chance() -> u64 {
-    // JSON readers preserve whole numbers only up to 2^53.
+    // The seed is limited to 53 bits, because JSON readers preserve whole numbers only up to 2^53.
     RandomState::new().build_hasher().finish() >> 11
 }

@@ -1,4 +1,4 @@
-//! Tables: for the terminal, in Markdown, and as CSV.
+//! Tables for the terminal, in Markdown, and as CSV.
 
 use crate::{columns, output};
 use fathom_command::{Failure, Streams};
@@ -13,7 +13,7 @@ const LEAST_NAME: usize = 12;
 pub(crate) enum Format {
     /// For people.
     Text,
-    /// For web pages and issues.
+    /// Markdown, for web pages and issues.
     Markdown,
     /// For spreadsheets.
     Csv,
@@ -25,7 +25,8 @@ pub(crate) enum Format {
 pub(crate) const FORMATS: [(&str, Format); 4] =
     [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
 
-/// Prints formatted output: for people in the characters that their terminal supports, otherwise unchanged.
+/// Prints formatted output. Text for people is printed in characters that the terminal supports, other formats
+/// unchanged.
 pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
     match format {
         Format::Text => output::print(streams, text),
@@ -38,7 +39,7 @@ pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) ->
 pub(crate) enum Align {
     Left,
     Right,
-    /// Left-aligned, and truncated if a terminal is too narrow for the whole table.
+    /// Left-aligned; truncated if the terminal is too narrow for the whole table.
     Name,
 }
 
@@ -77,7 +78,8 @@ impl Table {
         (0..self.columns.len()).map(width).collect()
     }
 
-    /// Widths of the columns within `limit`: the widest names are truncated, down to the minimum.
+    /// Widths of the columns for lines of at most `limit` columns: the widest names are truncated, but not
+    /// below the minimum.
     fn widths_within(&self, limit: usize) -> Vec<usize> {
         const GAP: usize = 2;
         let mut widths = self.widths();
@@ -124,7 +126,7 @@ impl Table {
 
     /// A table in GitHub's Markdown, which most other renderers accept.
     pub(crate) fn markdown(&self) -> String {
-        // A vertical bar would end the cell.
+        // Vertical bars are escaped, because a bar would end the cell.
         let escape = |cell: &String| cell.replace('|', "\\|");
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(escape).collect()).collect();
         let escaped = Table { columns: self.columns.clone(), rows };
@@ -156,7 +158,7 @@ impl Table {
         text
     }
 
-    /// The first headings, which distinguish the table from others on a page.
+    /// The first headings, as a name that distinguishes the table from others on a page.
     fn name(&self) -> String {
         let headings: Vec<&str> = self
             .columns
@@ -168,8 +170,8 @@ impl Table {
         headings.join(", ")
     }
 
-    /// An HTML table that can be scrolled with the keyboard where it is wider than the screen, with headings
-    /// marked for screen readers.
+    /// An HTML table, with headings marked for screen readers. If it is wider than the screen, it can be
+    /// scrolled with the keyboard.
     pub(crate) fn html(&self) -> Markup {
         let class = |column: usize| (self.align(column) == Align::Right).then_some("right");
         html! {
@@ -239,7 +241,7 @@ mod tests {
         let text = table.text(2, Some(50));
         assert!(text.lines().all(|line| columns::width(line) <= 50), "{text}");
         assert!(text.contains("jjj…jjj") && text.contains("  not distinguishable"), "{text}");
-        // Names stay long enough to be told apart, even if lines then become too long.
+        // Names stay long enough to be distinguished, even if lines then become too long.
         assert!(table.text(2, Some(10)).contains("jjjjjj…jjjjj  x "), "{}", table.text(2, Some(10)));
         assert!(table.text(2, None).contains(&"j".repeat(40)) && table.markdown().contains(&"j".repeat(40)));
     }

@@ -1,8 +1,8 @@
-//! Whatever a file contains: commands that read results never panic, and nothing in a file controls the
-//! terminal.
+//! Tests with arbitrary file contents: commands that read results never panic, and no content of a file
+//! controls the terminal.
 //!
-//! Real results are changed in one or several places: numbers become huge, negative, fractions or words,
-//! members are renamed or removed, strings contain escape sequences, files are truncated.
+//! Results of real runs are changed in one or several places: numbers become huge, negative, fractions or
+//! words, members are renamed or removed, strings contain escape sequences, files are truncated.
 
 use fathom_answers::{Ended, Runner, Target, Watch, by_name};
 use fathom_command::printer::{Letters, Printer};
@@ -48,7 +48,7 @@ impl Runner for NoRunner {
     }
 }
 
-/// Runs every command on the file, as the program does; returns everything printed.
+/// Runs every command on the file, as the program does; returns all output.
 fn every_command(directory: &Path, file: &Path) -> Vec<String> {
     let other = directory.join("other.json");
     std::fs::write(&other, SEEDS[0].1).expect("can be written");
@@ -106,7 +106,7 @@ fn places(value: &Value, here: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The container that holds the position, and the last step to it.
+/// The container that holds the position, and the last key or index that leads to it.
 fn holder<'a>(document: &'a mut Value, place: &'a [String]) -> (&'a mut Value, &'a str) {
     let (last, way) = place.split_last().expect("no empty place");
     let mut here = document;
@@ -208,7 +208,7 @@ fn apply(document: &mut Value, change: &Change) {
     }
 }
 
-/// One document per line, as the seed has them.
+/// The changed documents, one per line, as in the seed.
 fn changed(seed: &str, changes: &[Change], cut: Option<Index>) -> String {
     let mut documents: Vec<Value> =
         serde_json::Deserializer::from_str(seed).into_iter().map(|one| one.expect("JSON")).collect();
@@ -257,7 +257,7 @@ fn is_data(key: &str) -> bool {
     key.starts_with(|letter: char| letter.is_ascii_digit() || letter == '>')
 }
 
-/// Keys contain numbers as well, and commands calculate with them: each kind of such key is replaced by each of
+/// Keys contain numbers as well, with which commands calculate, so each kind of such key is replaced by each of
 /// the strange values.
 #[test]
 fn no_key_of_data_makes_a_command_panic() {
@@ -328,7 +328,7 @@ fn no_string_of_a_result_steers_the_terminal() {
         let all: String = documents.iter().map(|document| format!("{}\n", poisoned(document))).collect();
         std::fs::write(&file, all).expect("can be written");
         nothing_steers(&every_command(directory.path(), &file));
-        // One at a time, so that the others still lead to the place where they are printed.
+        // The strings are changed one at a time, because the others determine where the changed one is printed.
         let mut strings = Vec::new();
         places(&documents[documents.len() - 1], &mut Vec::new(), &mut strings);
         for place in &strings {

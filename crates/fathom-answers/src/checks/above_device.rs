@@ -1,4 +1,4 @@
-//! `above-device`: something between the job and the device delayed the I/Os.
+//! `above-device`: a layer between the job and the device delayed the I/Os.
 
 use super::{Found, Severity};
 use crate::evidence::processors::ProcessorWait;
@@ -7,17 +7,17 @@ use crate::figures;
 
 /// Utilization, in percent, below which a device was mostly idle.
 const HARDLY_BUSY: f64 = 40.0;
-/// If the device accounts for less than this share of an I/O's time, the time was spent elsewhere. Shorter
-/// waits (ns) are normal overhead.
+/// Share of an I/O's time below which the device was not where the time was spent. Waits shorter than the
+/// second value, in ns, are normal overhead.
 const DEVICE_TIME: f64 = 0.25;
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// A job with at least this share of its queue depth in flight is waiting for I/O.
+/// Share of the queue depth above which a job counts as waiting for I/O.
 const WAITED_FOR_IO: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    // Known causes are reported by their own checks.
+    // Known causes have their own checks, so they are not reported again.
     let is_told = evidence.io_limited().is_some() || evidence.throttled().is_some();
-    // I/Os served by a cache do not reach the device.
+    // I/Os that a cache served did not reach the device, so its counters say nothing about them.
     if is_told || !evidence.is_on_this_machine() || !evidence.is_direct() {
         return Vec::new();
     }
@@ -27,9 +27,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     }
 }
 
-/// The job waited for I/O while the device was idle: the kernel threads between them did not get a processor.
+/// Finds a job that waited for I/O while the device was idle, because the kernel threads between them did not
+/// get a processor.
 fn starved_kernel(evidence: &Evidence<'_>) -> Option<Found> {
-    // A job that pauses, or waits for its syncs, leaves the device idle by itself.
+    // A job that pauses, or waits for its syncs, leaves the device idle by itself, so only jobs with I/Os in
+    // flight count.
     evidence.depth_reached().filter(|reached| *reached >= WAITED_FOR_IO * evidence.depth_asked())?;
     let device = evidence.busiest_device().filter(|device| device.util < HARDLY_BUSY)?;
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// Reads that take 2 ms each, of which the device accounts for `device_ticks`.
+    /// A result with reads of 2 ms each, of which the device accounts for `device_ticks`.
     fn after(device_ticks: u32, busy_ms: u32) -> Vec<(Severity, String)> {
         with(r#""direct":"1","rw":"randread""#, device_ticks, busy_ms)
     }

@@ -1,14 +1,14 @@
-//! `below-device`: a stacked device reported more reads than the devices below it. The rest did not come from a
-//! disk: never-written blocks, or a cache.
+//! `below-device`: a stacked device reported more reads than the devices below it. The remaining reads did not
+//! reach a disk: they were of blocks that had never been written, or a cache served them.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 use fathom_results::model::DiskResult;
 
-/// Below this share, most reads did not reach the devices below.
+/// Share of the reads below which most of them did not reach the devices below.
 const MOST: f64 = 0.5;
-/// Differences of fewer sectors are not reported.
+/// Minimum difference in sectors that is reported.
 const LEAST_SECTORS: u64 = 2048;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -17,11 +17,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     tops().filter_map(|disk| of_disk(disk, &disks).or_else(|| of_loop(evidence, disk))).collect()
 }
 
-/// A loop device reported more reads than the whole disk that holds its file.
+/// Finds a loop device that reported more reads than the whole disk that holds its file.
 fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
     let facts = evidence.run.facts.as_ref()?.devices.iter().find(|device| device.name == top.name)?;
     let below = facts.read_below_bytes?;
-    // Reads of holes are reported by another check.
+    // Reads of holes have their own check.
     if evidence.run.facts.iter().flat_map(|facts| &facts.holes).any(|holes| holes.device == top.name) {
         return None;
     }
@@ -31,7 +31,7 @@ fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
     }
     let host = evidence.run.host.as_ref();
     let files = host.iter().flat_map(|host| &host.devices).flat_map(|device| &device.loop_files);
-    // Files in memory are reported by another check.
+    // Files in memory have their own check.
     let file = files.into_iter().find(|file| file.device == top.name);
     let name = file.map_or_else(|| "its file".to_owned(), |file| file.file.clone());
     let found = Found::new(

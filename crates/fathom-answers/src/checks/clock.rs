@@ -6,25 +6,25 @@ use fathom_results::model::RunFacts;
 use fathom_results::{JobResult, RunResult};
 
 /// The kernel steers its clock by up to 500 parts per million, and the calibration is off by 25 at most. Beyond
-/// the first limit, one of the two clocks is suspect; beyond the second, latencies and rates are off by as
-/// much.
+/// the first limit, one of the two clocks is suspect. Beyond the second limit, latencies and rates are wrong by
+/// the same proportion.
 const STRANGE_PPM: f64 = 1_000.0;
 const OFF_PPM: f64 = 10_000.0;
-/// A shorter run cannot tell the clocks apart.
+/// Minimum duration of a run in ms; in a shorter one, the clocks cannot be compared.
 const LEAST_SPAN_MS: u64 = 1000;
-/// Smaller steps of the wall clock are ordinary corrections.
+/// Minimum step of the wall clock in ms; smaller steps are ordinary corrections.
 const LEAST_JUMP_MS: u64 = 100;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
-    // Jobs that name a clock do not use the one that fathom would choose.
+    // A job that names a clock does not use the one that fathom would choose.
     let names_clock =
         |job: &JobResult| run.option(job, "clocksource").is_some_and(|name| name.trim() != "cpu");
     let is_used = run.jobs.is_empty() || !run.jobs.iter().all(names_clock);
     [source(facts), drift(facts).filter(|_| is_used), jump(facts)].into_iter().flatten().collect()
 }
 
-/// The kernel changed its clock source.
+/// Finds a change of the kernel's clock source.
 fn source(facts: &RunFacts) -> Option<Found> {
     let clock = &facts.clock;
     let change = format!("from {} to {}", clock.source, clock.source_after);
@@ -59,7 +59,8 @@ fn drift(facts: &RunFacts) -> Option<Found> {
     Some(found.with(&[("drift_ppm", ppm)]).weighing(ppm.abs()))
 }
 
-/// Figures do not depend on the time of day, but logs and comparisons with other machines do.
+/// Finds a step of the wall clock. Figures do not depend on the time of day, but logs and comparisons with
+/// other machines do.
 fn jump(facts: &RunFacts) -> Option<Found> {
     let jump_ms = facts.clock.wall_jump_ms;
     (jump_ms.unsigned_abs() >= LEAST_JUMP_MS).then(|| {

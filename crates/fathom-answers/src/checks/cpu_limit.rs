@@ -7,8 +7,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let Some(throttled) = evidence.throttled_at_all().filter(|_| evidence.has_storage()) else {
         return Vec::new();
     };
-    // How often a limit just above the job's need throttles it is a matter of chance, so a few throttled
-    // periods only merit a note.
+    // A limit just above the job's need throttles the job now and then by chance, so a few throttled periods
+    // only merit a note.
     let severity = if evidence.throttled().is_some() { Severity::Doubtful } else { Severity::Note };
     let share = throttled.share();
     let found = Found::new(severity, throttled.told(), "run it in a group without this limit");

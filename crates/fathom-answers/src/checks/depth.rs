@@ -4,9 +4,9 @@ use super::{Found, Severity};
 use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 
-/// Below this share of the requested depth, the job did not run as requested.
+/// Share of the requested depth below which the job did not run as requested.
 const REACHED: f64 = 0.75;
-/// With fewer I/Os per slot, filling and draining the queue dominate.
+/// Minimum number of I/Os per slot; with fewer, filling and draining the queue dominate.
 const LEAST_ROUNDS: f64 = 20.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -19,7 +19,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     }
     let figures = [("asked", asked), ("reached", reached)];
     let found = match own_reason(evidence) {
-        // The job's own options limit the depth.
+        // The job's own options limit the depth, so this is only a note.
         Some(reason) => Found::new(
             Severity::Note,
             format!(
@@ -43,7 +43,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     vec![found.with(&figures).weighing(asked / reached.max(0.01))]
 }
 
-/// The job option that keeps the queue short.
+/// The option of the job that keeps the queue short.
 fn own_reason(evidence: &Evidence<'_>) -> Option<&'static str> {
     let is_asked = |option: &str| {
         evidence.run.option(evidence.job, option).is_some_and(|value| !matches!(value.trim(), "0" | ""))
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// A job at depth 32 at 10,000 I/Os per second, with this latency in ns.
+    /// A result of a job with depth 32 and 10,000 I/Os per second, which have this latency in ns.
     fn after(options: &str, latency_ns: u32) -> Vec<(Severity, String)> {
         let job = format!(
             r#""read":{{"total_ios":100000,"io_bytes":9,"runtime":10000,"iops":10000,"lat_ns":{{"mean":{latency_ns}}}}}"#
@@ -82,7 +82,7 @@ mod tests {
         is_told(&after(&format!(r#"{aio},"rate_iops":"10000""#), 400_000), Severity::Note, "its rate limit");
         is_told(&after(&format!(r#"{aio},"thinktime":"5ms""#), 400_000), Severity::Note, "thinktime");
         assert_eq!(after(aio, 3_200_000), []);
-        // The check does not apply to synchronous engines.
+        // Synchronous engines have no queue, so the check does not apply to them.
         assert_eq!(
             (after(r#","ioengine":"psync""#, 100_000), after(r#","ioengine":"null""#, 9)),
             Default::default()

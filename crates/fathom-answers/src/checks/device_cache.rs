@@ -4,7 +4,7 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use fathom_stats::Direction;
 
-/// Options that imply a flush of the device.
+/// Options that make the job flush the device.
 const FLUSHING: [&str; 7] =
     ["fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range", "write_barrier"];
 

@@ -8,44 +8,44 @@ use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 use fathom_results::model::TimelineJobResult;
 
-/// Minimum number of points for detecting a step or a slope, for a large step, and on either side of a step.
+/// Minimum number of timeline points for a step or a slope, for a large step, and on either side of a step.
 const LEAST_POINTS: usize = 12;
 const LEAST_POINTS_OF_LARGE: usize = 8;
 const LEAST_ON_A_SIDE: usize = 3;
 /// A step is a fall by at least this factor, between two stretches whose variation is at most `VARIATION` of
-/// their means, if it explains most of the variance. After a fall that explains nearly all of it, the rest may
-/// vary more: a limit that admits I/O in slices puts only a few slices into a point, and their number varies by
-/// one.
+/// their means, if the fall explains most of the variance. If it explains nearly all of the variance, the rest
+/// may vary more: under a limit that admits I/O in slices, a point contains only a few slices, and their number
+/// varies by one.
 const STEP: f64 = 1.4;
 const EXPLAINED: f64 = 0.8;
 const STEADY: f64 = 0.2;
 const NEARLY_ALL: f64 = 0.95;
-/// After a change by this factor, more noise is tolerated as long as neither stretch has a trend: a line
-/// through it changes by no more than this share of the step.
+/// Factor of a change after which more noise is tolerated, as long as neither stretch has a trend. A stretch
+/// has no trend if a line through it changes by at most the second value, as a share of the step.
 const LARGE_STEP: f64 = 2.0;
 const LARGE_EXPLAINED: f64 = 0.7;
 const LEVEL: f64 = 0.35;
-/// A slope below this multiple of its standard error counts as chance.
+/// Minimum ratio of a slope to its standard error; a lower ratio counts as chance.
 const ERRORS_OF_LEVEL: f64 = 2.5;
-/// A line through the timeline that changes by more than this share of the mean is a drift, if its slope
+/// Share of the mean by which a line through the timeline must change to count as a drift, if its slope also
 /// differs significantly from zero.
 const DRIFT: f64 = 0.1;
 const ERRORS: f64 = 4.0;
 
-/// The best place to split a timeline in two.
+/// The best position at which to split a timeline in two.
 #[derive(Debug, PartialEq)]
 struct Cut {
-    /// Points in total, and before the split.
+    /// Number of points in total, and before the split.
     points: usize,
     at: usize,
     before: f64,
     after: f64,
     /// Share of the sum of squares that the split explains.
     explained: f64,
-    /// Coefficients of variation on the two sides.
+    /// Coefficients of variation before and after the split.
     variation_before: f64,
     variation_after: f64,
-    /// Change of the lines through the two sides, relative to the height of the step.
+    /// Change of the lines through both sides, relative to the height of the step.
     slope: f64,
 }
 
@@ -59,7 +59,7 @@ impl Cut {
         let is_large =
             self.factor() >= LARGE_STEP && self.explained >= LARGE_EXPLAINED && self.slope <= LEVEL;
         let is_fall = self.before > self.after;
-        // A rise is reported only if it is unambiguous: warming up can look like small steps as well.
+        // A rise is reported only if it is unambiguous, because warming up can also look like small steps.
         self.factor() >= STEP && (is_large || is_fall && is_clear)
     }
 
@@ -75,7 +75,7 @@ pub(super) fn step(evidence: &Evidence<'_>) -> Vec<Found> {
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     each_direction(evidence, |timeline, direction| match of_step(timeline, direction) {
-        // Each event yields only one finding.
+        // Only one finding is reported for each event.
         Some(_) => None,
         None => of_trend(timeline, direction).or_else(|| of_line(timeline, direction)),
     })
@@ -85,7 +85,7 @@ fn each_direction(
     evidence: &Evidence<'_>,
     find: impl Fn(&Timeline<'_>, usize) -> Option<Found>,
 ) -> Vec<Found> {
-    // A rate that the job itself limits says nothing about the storage.
+    // A rate that the job itself limits is no evidence about the storage.
     let is_own = own_limits::rates(evidence).iter().any(own_limits::OwnLimit::was_met);
     let Some(timeline) = evidence.timeline().filter(|_| evidence.has_storage() && !is_own) else {
         return Vec::new();
@@ -98,16 +98,16 @@ fn each_direction(
         .collect()
 }
 
-/// The timeline of a job, without the part reported as an outage.
+/// The timeline of a job, without the part that is reported as an outage.
 struct Timeline<'a> {
     timeline: &'a TimelineJobResult,
-    /// Other programs used the processors during the run.
+    /// True if other programs used the processors during the run.
     is_disturbed: bool,
     outages: &'a [Outage],
 }
 
 impl Timeline<'_> {
-    /// The rates of complete points in which the storage responded, with their positions.
+    /// The rates of complete points in which the storage responded, with the positions of these points.
     fn whole_points(&self, direction: usize) -> Vec<(usize, f64)> {
         let all = rates(self.timeline, direction);
         let inner = all.len().saturating_sub(1).max(1);
@@ -179,7 +179,7 @@ fn best_cut(points: &[f64]) -> Option<Cut> {
     let cuts = LEAST_ON_A_SIDE..=points.len() - LEAST_ON_A_SIDE;
     let left = |at: usize| squares(&points[..at]) + squares(&points[at..]);
     let at = cuts.min_by(|&a, &b| left(a).total_cmp(&left(b)))?;
-    // The point during which the rate fell belongs to neither side.
+    // The rate fell during this point, so it belongs to neither side.
     let (first, second) = (&points[..at - 1], &points[at + 1..]);
     let deviation = |part: &[f64]| (squares(part) / part.len() as f64).sqrt() / mean(part).max(1.0);
     let climb = |part: &[f64]| {
@@ -226,12 +226,12 @@ fn error_of_slope(points: &[f64], slope: f64) -> f64 {
     if freedom > 0.0 { (squares / freedom / spread).sqrt() } else { f64::INFINITY }
 }
 
-/// Compares the first and the last third.
+/// Compares the rates in the first and the last third.
 fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let trend = Trend::of_rates(&timeline.rates(direction))?;
     let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
     let figures = [("first_bytes_per_second", trend.first), ("last_bytes_per_second", trend.last)];
-    // Other work on the machine may have changed as well.
+    // Other work on the machine may have caused the change.
     let disturbed = if timeline.is_disturbed { "other work on the machine, " } else { "" };
     if trend.fell() {
         let text = format!(
@@ -252,7 +252,7 @@ fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     })
 }
 
-/// A line through all points whose slope is small but significant.
+/// Finds a drift from a line through all points whose slope is small but significant.
 fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let points = timeline.rates(direction);
     let line = FittedLine::through(&points)?;
@@ -274,7 +274,7 @@ fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
 
 /// A least-squares line through a timeline.
 struct FittedLine {
-    /// Value at the middle of the line, which is the mean.
+    /// Value at the middle of the line, which is the mean of the points.
     middle: f64,
     /// Change per point.
     slope: f64,
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// A job that read `points` MB, one per quarter of a second.
+    /// A result of a job that read these numbers of MB, one per quarter of a second.
     fn after(find: fn(&Evidence<'_>) -> Vec<Found>, points: &[u64]) -> Vec<(Severity, String)> {
         let point = |(index, mb): (usize, &u64)| {
             format!(
@@ -330,7 +330,7 @@ mod tests {
     fn a_credit_that_is_used_up_is_a_step() {
         let mut timeline = vec![50; 10];
         timeline.extend([20; 12]);
-        // The point during which the rate fell belongs to neither side.
+        // The rate falls during this point, so it belongs to neither side.
         timeline[10] = 33;
         is_told(&after(step, &timeline), Severity::Doubtful, "fell from 200 MB/s to 8");
         is_told(&after(step, &timeline), Severity::Doubtful, "in one step, after 477 MiB and 2.50 s");
@@ -340,7 +340,7 @@ mod tests {
         deep.push(25);
         deep.extend([4; 11]);
         is_told(&after(step, &deep), Severity::Doubtful, "to 16.0 MB/s in one step");
-        // A limit that admits I/O in slices: one or two per point, or none at first.
+        // A limit admits I/O in slices: a point has one or two slices, or none at first.
         for slices in [[26, 38, 26, 38, 26, 25, 39, 38, 26, 38], [13, 26, 0, 26, 13, 26, 13, 0, 26, 13]] {
             let limited: Vec<u64> = [500; 10].into_iter().chain(slices).collect();
             is_told(&after(step, &limited), Severity::Doubtful, "fell from 2000 MB/s to ");
@@ -378,7 +378,7 @@ mod tests {
             assert_eq!(after(find, &timeline(500, 100, at, count)), [], "one event is told once");
             assert_eq!(after(find, &timeline(100, 500, at, count)), [], "one event is told once");
         }
-        // A steady fall or rise is not a step, however large it is in total.
+        // A steady fall or rise is not a step, regardless of its total size.
         let fall: Vec<u64> = (0..22).map(|index| 1000 - 44 * index).collect();
         let rise: Vec<u64> = fall.iter().rev().copied().collect();
         let decay: Vec<u64> = (0..22).map(|index| (1000.0 * 0.88f64.powi(index)) as u64).collect();

@@ -6,7 +6,7 @@ use crate::evidence::Evidence;
 /// Options that let a job continue after an error.
 const TOLERANT: [&str; 2] = ["continue_on_error", "ignore_error"];
 
-/// The error of a block that differs from what was written.
+/// The errno for a block that differs from what was written.
 const EILSEQ: i64 = 84;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -21,7 +21,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
             format!("I/Os failed, the first one with error {error}, and the job went on"),
             "look at what was printed about it",
         ),
-        // Running the job again would overwrite the data that shows what happened.
+        // The advice is not to run the job again, because that would overwrite the data that shows what
+        // happened.
         (EILSEQ, _) => Found::new(
             Severity::Wrong,
             format!(

@@ -11,7 +11,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     if evidence.is_direct() || !evidence.is_on_this_machine() || memory == 0 || !moves_data {
         return Vec::new();
     }
-    // The result does not say which part of a file or device was used.
+    // The result does not say which part of a file or device the job used, so its size must be given.
     let Some(size) = evidence.asked.size else { return Vec::new() };
     // Each clone has its own files, unless the files are named.
     let files = match evidence.run.option(evidence.job, "filename") {

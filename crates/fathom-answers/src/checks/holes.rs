@@ -8,12 +8,12 @@ use crate::figures;
 use fathom_results::RunResult;
 use fathom_stats::Direction;
 
-/// A smaller share hardly changes the figures.
+/// Minimum share of holes; a smaller one hardly changes the figures.
 const LEAST: f64 = 0.05;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
-    // A write-only job reads what it has written in order to verify it.
+    // A write-only job that verifies reads only blocks that it has written.
     let only_writes =
         |own: &Evidence<'_>| matches!(own.asked.workload, AskedWorkload::Write | AskedWorkload::TrimWrite);
     let all = Evidence::all(run);

@@ -3,7 +3,7 @@
 use super::{Found, Severity};
 use fathom_results::RunResult;
 
-/// Code of the check, which runs once for all hosts.
+/// Code of this check, which runs once for all hosts together.
 pub(super) const CODE: &str = "lost-hosts";
 
 pub(super) fn lost(run: &RunResult) -> Vec<Found> {

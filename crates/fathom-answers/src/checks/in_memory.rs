@@ -43,7 +43,7 @@ fn is_in_memory(kind: &str) -> bool {
     matches!(kind, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
 }
 
-/// Findings about devices that are not disks.
+/// Finds devices that are not disks.
 fn of_device(device: &DeviceReport) -> Option<Found> {
     let name = &device.name;
     if let Some(file) = device.loop_files.iter().find(|file| is_in_memory(&file.kind)) {

@@ -1,4 +1,4 @@
-//! Derives the verdict from a result: every check on every job, stage, run and host.
+//! Derives the verdict from a result by running every check on every job, stage, run and host.
 
 use super::{CHECKS, Check, Found, Look, Needs, hosts};
 use crate::evidence::Evidence;
@@ -6,8 +6,8 @@ use fathom_results::{ReadError, RunResult};
 use fathom_stats::report::RunReport;
 use fathom_stats::verdict::{Finding, VerdictReport};
 
-/// The verdict on a result, recomputed from its figures and facts. A result that contains only some of them
-/// keeps its stored verdict, which was based on all of them.
+/// The verdict on a result, recomputed from its figures and facts. A result that lacks some of these keeps its
+/// stored verdict, which was based on all of them.
 pub(crate) fn judge(run: &RunResult) -> VerdictReport {
     if let (Some(timeline), Some(verdict)) = (&run.timeline, &run.verdict)
         && timeline.condensed
@@ -15,7 +15,7 @@ pub(crate) fn judge(run: &RunResult) -> VerdictReport {
         return VerdictReport::from(verdict);
     }
     match &run.hosts {
-        // Hosts are judged separately; a sum would hide which one was affected.
+        // Hosts are judged separately, because a finding about the sum would not show which host it concerns.
         Some(of_hosts) if of_hosts.hosts.iter().any(|host| !host.result.jobs.is_empty()) => {
             let mut verdict = VerdictReport::default();
             for check in CHECKS.iter().filter(|check| check.code == hosts::CODE) {
@@ -85,7 +85,8 @@ fn look_at_run(check: &Check, run: &RunResult) -> Vec<Found> {
     }
 }
 
-/// One job of each stage that has separate counters; if several stages share counters, a job that uses storage.
+/// One job from each stage with separate counters. If several stages share counters, one job that uses storage
+/// represents them.
 fn first_of_stages<'a, 'e>(evidence: &'e [Evidence<'a>]) -> Vec<&'e Evidence<'a>> {
     let mut firsts: Vec<&Evidence<'_>> = Vec::new();
     for own in evidence.iter().filter(|evidence| evidence.is_on_this_machine()) {
@@ -99,7 +100,7 @@ fn first_of_stages<'a, 'e>(evidence: &'e [Evidence<'a>]) -> Vec<&'e Evidence<'a>
     firsts
 }
 
-/// Name of the jobs in a stage, if they share one.
+/// Name of the jobs in a stage, if all of them have the same one.
 fn only_job<'a>(first: &Evidence<'a>) -> Option<&'a str> {
     let name = first.job.name.as_str();
     first.neighbours().all(|job| job.name == name).then_some(name)
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::parsed;
 
-    /// Code, job and hosts of each finding.
+    /// The code, the job and the hosts of each finding.
     fn told(text: &str) -> Vec<(String, Option<String>, String)> {
         let findings = judge(&parsed(text)).findings.into_iter();
         findings.map(|own| (own.code, own.job, own.hosts.join(" "))).collect()

@@ -4,9 +4,9 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// Up to this share of the median response time, the p99 of fathom's own delay is negligible.
+/// Maximum ratio of the p99 of fathom's own delay to the median response time at which the delay is negligible.
 const MOST: f64 = 0.1;
-/// Delays below this, in ns, occur on every machine.
+/// Minimum delay that matters, in ns; shorter ones occur on every machine.
 const LEAST_NS: f64 = 20_000.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

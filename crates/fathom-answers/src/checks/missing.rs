@@ -5,13 +5,15 @@ use super::{Found, MANY, Severity};
 use crate::evidence::{DeviceShare, Evidence};
 use crate::figures;
 
-/// Below this share, part of the I/O bypassed the device.
+/// Share below which part of the I/O bypassed the device.
 const PARTLY: f64 = 0.9;
-/// Below this share of direct I/O, the devices did hardly any of it.
+/// Share of direct I/O below which the devices did hardly any of it.
 const HARDLY: f64 = 0.1;
-/// Differences below this many bytes may be due to merged or not yet counted requests.
+/// Minimum difference in bytes; smaller ones may be due to merged requests or to requests that are not counted
+/// yet.
 const LEAST_BYTES: u64 = 1 << 20;
-/// File systems that pass all direct I/O on to one device: I/O that the device did not do did not happen.
+/// File systems that pass all direct I/O on to one device, so that I/O which the device did not count did not
+/// happen.
 const PASSING_ON: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "f2fs"];
 
 pub(super) fn reads(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -23,11 +25,11 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Vec<Found> {
 }
 
 fn find(evidence: &Evidence<'_>, direction: usize) -> Vec<Found> {
-    // Without separate counters, and on clients of network file systems, other figures are compared.
+    // Without separate counters, and on clients of network file systems, other checks compare other figures.
     if evidence.shares_counters() || evidence.mount().is_some() || !counts(evidence) {
         return Vec::new();
     }
-    // `verify_only` counts the writes that it skips.
+    // `verify_only` counts writes that it skips, so the device cannot have done them.
     if direction == 1 && evidence.skips_writes() {
         return Vec::new();
     }
@@ -52,7 +54,7 @@ fn find(evidence: &Evidence<'_>, direction: usize) -> Vec<Found> {
     vec![found.with(&figures).weighing(1.0 - share.ratio())]
 }
 
-/// True if the kernel counts the devices' I/O. Results without this information are trusted.
+/// True if the kernel counts the devices' I/O. A result that does not say so is assumed to have counters.
 fn counts(evidence: &Evidence<'_>) -> bool {
     let devices = evidence.run.facts.iter().flat_map(|facts| &facts.devices);
     devices.into_iter().all(|device| device.counts_io)
@@ -66,7 +68,7 @@ fn is_passed_on(evidence: &Evidence<'_>) -> bool {
         PASSING_ON.contains(&kind) && !options.split(',').any(|option| option.starts_with("dax"))
     };
     let is_listed = |name: &str| host.devices.iter().any(|device| device.name == name);
-    // Other names in /dev may not be disks: /dev/zero, or a symbolic link.
+    // Other paths in /dev, such as /dev/zero or a symbolic link, may not lead to disks.
     let is_told = |target: &str| match target.strip_prefix("/dev/") {
         Some(name) => is_listed(name),
         None => !host.file_systems.is_empty(),
@@ -120,7 +122,7 @@ mod tests {
 
     const FACTS: &str = r#""fathom facts":{"devices":[{"name":"sda","counts_io":true}]}"#;
 
-    /// A job that read 8 MiB of a file, with this many sectors read from the device.
+    /// A result of a job that read 8 MiB of a file, with this many sectors read from the device.
     fn after(options: &str, kind: &str, sectors: u64, facts: &str) -> Vec<(Severity, String)> {
         let more = format!(
             r#""disk_util":[{{"name":"sda","read_ios":9,"read_sectors":{sectors}}}],
@@ -142,7 +144,7 @@ mod tests {
             Severity::Wrong,
             "8 MiB, the devices only 10 KiB: with direct",
         );
-        // Half of it is not proof: a compressing file system reads less.
+        // Half of the reads missing proves nothing, because a compressing file system reads less.
         is_told(&after(direct, "ext4", 8192, FACTS), Severity::Doubtful, "never written");
         is_told(&after(direct, "btrfs", 20, FACTS), Severity::Doubtful, "never written");
         assert_eq!(after(direct, "ext4", 16384, FACTS), []);
@@ -170,7 +172,7 @@ mod tests {
         is_told(&of("", 8 << 20, 2), Severity::Doubtful, "8 MiB still waited in memory");
         is_told(&of("", 0, 2), Severity::Doubtful, "overwritten in memory");
         assert_eq!(of("", 8 << 20, 16384), []);
-        // These writes are counted, but skipped.
+        // The job counts these writes, but skips them.
         assert_eq!(of(r#""verify_only":"""#, 0, 0), []);
     }
 }

@@ -1,7 +1,7 @@
 //! The checks of a result: reasons not to trust its figures. `--verdict`, the JSON, `quick`, `explain`,
-//! `compare`, `show` and the page all report these findings. One file per check and one list, [`CHECKS`]. A
-//! check is a pure function of a result. It reports *wrong* only for evidence that has no other explanation;
-//! anything based on a rule of thumb is *doubtful*, or a note.
+//! `compare`, `show` and the page all report these findings. Each check is one file and one entry in the list
+//! [`CHECKS`]. A check is a pure function of a result. It reports *wrong* only for evidence that has no other
+//! explanation; anything based on a rule of thumb is *doubtful*, or a note.
 
 mod above_device;
 mod below_device;
@@ -53,9 +53,9 @@ pub(crate) use fathom_stats::verdict::Severity;
 
 /// A check.
 pub(crate) struct Check {
-    /// Its published name, which never changes.
+    /// Published name of the check, which never changes.
     pub(crate) code: &'static str,
-    /// Parts of a result that it requires.
+    /// The part of a result that the check requires.
     needs: Needs,
     look: Look,
 }
@@ -78,13 +78,13 @@ enum Needs {
 enum Look {
     /// Every job.
     Job(fn(&Evidence<'_>) -> Vec<Found>),
-    /// Every stage with separate counters, represented by one of its jobs.
+    /// Every stage with separate counters, each represented by one of its jobs.
     Stage(fn(&Evidence<'_>) -> Vec<Found>),
     /// The whole run.
     Run(fn(&RunResult) -> Vec<Found>),
 }
 
-/// Result of a check, without the place it refers to.
+/// Result of a check, without the job and hosts that it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     severity: Severity,
@@ -97,7 +97,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// A finding: a sentence without its full stop, to be placed after a colon, and the advice.
+    /// A finding, with its sentence (without a full stop, because it is placed after a colon) and the advice.
     fn new(severity: Severity, text: impl Into<String>, advice: impl Into<String>) -> Found {
         Found {
             severity,
@@ -114,12 +114,12 @@ impl Found {
         Found { direction: Some(DIRECTIONS[direction]), ..self }
     }
 
-    /// Adds the figures on which it is based.
+    /// Adds the figures on which the finding is based.
     fn with(self, evidence: &[(&'static str, f64)]) -> Found {
         Found { evidence: evidence.to_vec(), ..self }
     }
 
-    /// Sets its weight relative to other findings of the same check.
+    /// Sets the finding's weight relative to others of the same check.
     fn weighing(self, weight: f64) -> Found {
         Found { weight: if weight.is_finite() { weight } else { f64::MAX }, ..self }
     }
@@ -127,10 +127,10 @@ impl Found {
 
 /// Names of the directions by index.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// The plural form, for sentences.
+/// Plural nouns for the directions, for sentences.
 const MANY: [&str; 3] = ["reads", "writes", "trims"];
 
-/// Every check. Findings of equal weight are reported in this order.
+/// All checks. Findings of equal weight are reported in the order of this list.
 pub(crate) const CHECKS: [Check; 37] = [
     check("failed", Needs::Figures, Look::Job(failed::find)),
     check("unverified", Needs::Figures, Look::Run(verified::unchecked)),

@@ -1,5 +1,5 @@
-//! `mount`: the files are on a network or user-space file system. Says what the figures describe, and which
-//! cache may have served I/O.
+//! `mount`: the files are on a network or user-space file system. The finding says what the figures describe
+//! and which cache may have served I/O.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -7,7 +7,7 @@ use crate::evidence::mounts::{Mount, Passage};
 use fathom_results::RunResult;
 use fathom_stats::Direction;
 
-/// Below this share of the jobs' bytes, some of the I/O stayed on this machine.
+/// Share of the jobs' bytes below which some of the I/O stayed on this machine.
 const PASSED_ON: f64 = 0.9;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -79,7 +79,7 @@ mod tests {
         let note = |found: &[(Severity, String)]| {
             found[0].0 == Severity::Note && found[0].1.contains("a file system of a server")
         };
-        // sshfs does not cache data, so little traffic is not due to a cache.
+        // sshfs does not cache data, so a cache cannot be the reason for little traffic.
         let all = of(1000);
         assert!(note(&all) && all.len() == 1, "{all:?}");
         assert_eq!(told(find(&run("", r#""read":{"total_ios":1,"io_bytes":1000}"#, ""))), []);

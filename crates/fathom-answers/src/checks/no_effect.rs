@@ -5,10 +5,10 @@ use crate::evidence::Evidence;
 use crate::evidence::asked::AskedWorkload;
 use fathom_stats::Direction;
 
-/// Options for queues, which synchronous engines do not have.
+/// Options that require a queue, which synchronous engines do not have.
 const OF_QUEUES: [&str; 5] =
     ["iodepth", "iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low"];
-/// Options for writes, and for reads.
+/// Options that only affect writes, and options that only affect reads.
 const OF_WRITES: [&str; 5] =
     ["end_fsync", "fsync", "fdatasync", "refill_buffers", "buffer_compress_percentage"];
 
@@ -24,7 +24,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     if evidence.is_synchronous() {
         let names: Vec<&str> = OF_QUEUES.into_iter().filter(is_asked).collect();
-        // The user requested more than one I/O in flight, which the engine cannot do.
+        // A request for more than one I/O in flight matters more than other options, because the engine cannot
+        // fulfil it.
         let severity = if names.contains(&"iodepth") { Severity::Doubtful } else { Severity::Note };
         found.extend(told(
             &names,

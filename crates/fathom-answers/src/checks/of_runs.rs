@@ -1,12 +1,12 @@
-//! The verdict on many runs of one command: each doubt once, with the number of runs affected and the worst of
-//! them.
+//! The verdict on many runs of one command: each doubt is listed once, with the number of affected runs and the
+//! worst one.
 
 use super::Severity;
 use fathom_stats::verdict::{Finding, VerdictReport};
 use std::borrow::Borrow;
 
-/// One line per check and severity, wrong before doubtful, for named runs. Findings with one of the codes in
-/// `told` are left out, because the command reports them itself.
+/// One line per check and severity, wrong before doubtful. Each run comes with its name. Findings with one of
+/// the codes in `told` are left out, because the command reports them itself.
 pub(crate) fn of_runs<V: Borrow<VerdictReport>>(runs: &[(String, V)], told: &[&str]) -> Vec<String> {
     let mut known: Vec<(Severity, &str)> = Vec::new();
     let findings = || {

@@ -3,11 +3,11 @@
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 
-/// Share of the device's I/O time, in percent, above which other I/O disturbed the jobs; below the second value
-/// it hardly did.
+/// Share of the device's I/O time, in percent, above which other I/O disturbed the jobs. Below the second
+/// value, it hardly disturbed them.
 const DISTURBING: f64 = 30.0;
 const WORTH_TELLING: f64 = 5.0;
-/// Below this utilization, in percent, a device had time to spare.
+/// Utilization, in percent, below which a device had time to spare.
 const BUSY: f64 = 10.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

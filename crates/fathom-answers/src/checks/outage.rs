@@ -1,12 +1,12 @@
-//! `outage`: for a while no I/O completed, though the job did I/O before and after. Means, and all but the
-//! highest percentiles, hide that.
+//! `outage`: for a while no I/O completed, though the job did I/O before and after. Means hide such a period,
+//! and so do all but the highest percentiles.
 
 use super::{Found, Severity, stalled};
 use crate::evidence::Evidence;
 use crate::evidence::outages::{Awaited, Outage};
 use crate::figures;
 
-/// An outage is not reported if another finding explains this share of it.
+/// Share of an outage that another finding must explain for the outage not to be reported.
 const EXPLAINED: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -49,12 +49,12 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     vec![Found::new(Severity::Doubtful, text, advice).with(&figures).weighing(longest.length_ms)]
 }
 
-/// True if the machine or the job's process was stopped at that time, which has its own finding.
+/// True if the machine or the job's process was stopped at that time, which other checks report.
 fn is_explained_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
     let Some(facts) = &evidence.run.facts else { return false };
     let machine_ms = facts.latest_look_ms.max(facts.clock.suspended_ms) as f64;
     let stops = facts.stops.iter().filter(|stop| stop.job == evidence.job.name);
-    // The check `stalled` does not report shorter stalls, so they explain nothing.
+    // The check `stalled` does not report shorter stalls, so these cannot explain an outage.
     let is_told = machine_ms >= stalled::LEAST_MS as f64;
     is_told && machine_ms >= EXPLAINED * outage.length_ms
         || stops
@@ -113,7 +113,8 @@ mod tests {
         )
     }
 
-    /// Points of which `empty`, beginning at `from`, have no I/O; the waiting I/Os complete in the next one.
+    /// Points of which `empty`, beginning at `from`, have no I/O. The waiting I/Os complete in the point after
+    /// them.
     fn silent(from: usize, empty: usize, waited: Point) -> Vec<Point> {
         let mut points = vec![USUAL; 20];
         points[from..from + empty].fill(EMPTY);
@@ -130,7 +131,7 @@ mod tests {
             "no I/O completed for 1.50 s, from 2.38 s after the start of the run to 3.88 s",
         );
         is_told(&told, Severity::Doubtful, "the I/Os that were in flight completed only then");
-        // At the very start, and twice later.
+        // The outages are at the very start, and twice later.
         let mut points = silent(0, 5, Point(120, 1, 1300));
         is_told(&after(&points), Severity::Doubtful, "no I/O completed for 1.30 s");
         points[12..17].fill(EMPTY);
@@ -140,11 +141,11 @@ mod tests {
 
     #[test]
     fn outages_shorter_than_a_point_show_in_the_latencies() {
-        // A timeline of an hour has points of 16 s; here all but one read is normal.
+        // A timeline of an hour has points of 16 s. Here, all reads but one are normal.
         let mut points = vec![USUAL; 20];
         points[7] = Point(200, 1, 1500);
         is_told(&after(&points), Severity::Doubtful, "no I/O completed for 1.50 s");
-        // At depth 8, one slow read is not an outage; eight are.
+        // At depth 8, one slow read is not an outage, but eight are.
         let deep = |long: u64| {
             let mut points = vec![USUAL; 20];
             points[7] = Point(200, long, 1500);
@@ -159,18 +160,18 @@ mod tests {
     fn what_is_no_outage_is_not_called_one() {
         assert_eq!(after(&[USUAL; 20]), []);
         assert_eq!(after(&silent(10, 1, Point(200, 1, 300))), [], "300 ms");
-        // A device that does a few I/Os per second leaves gaps.
+        // A device that does a few I/Os per second has gaps without completions.
         let slow: Vec<Point> = (0..40).map(|at| if at % 5 == 0 { Point(1, 0, 0) } else { EMPTY }).collect();
         assert_eq!(after(&slow), []);
-        // In a long queue, every I/O takes long.
+        // In a long queue, every I/O takes long, which is not an outage.
         let queue = vec![Point(0, 60, 1200); 20];
         let job = r#""read":{"total_ios":9,"io_bytes":9,"clat_ns":{"max":1200000000}}"#;
         assert_eq!(after_job(r#""ioengine":"libaio","iodepth":"32""#, job, &queue, ""), []);
-        // A job that ended early is not an outage.
+        // The end of a job that ended early is not an outage.
         let mut points = vec![USUAL; 20];
         points[12..].fill(EMPTY);
         assert_eq!(after(&points), []);
-        // The job itself pauses its I/O.
+        // The job itself pauses its I/O, so the gap is not an outage.
         let job = r#""read":{"total_ios":9,"io_bytes":9}"#;
         let pauses = silent(10, 6, USUAL);
         assert_eq!(after_job(r#""thinktime":"2s","thinktime_blocks":"9999""#, job, &pauses, ""), []);

@@ -6,10 +6,10 @@ use crate::figures;
 
 /// Share of the requested rate that counts as reached.
 const KEPT: f64 = 0.95;
-/// A shorter run mostly consists of its beginning and end.
+/// Minimum duration in ms; a shorter run mostly consists of its beginning and end.
 const LEAST_MS: u64 = 500;
-/// The number of random arrivals varies by its square root; a deviation of more than this many standard
-/// deviations is not chance.
+/// Number of standard deviations above which a deviation is not chance; the standard deviation of a number of
+/// random arrivals is its square root.
 const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -62,7 +62,7 @@ mod tests {
             "rate_iops asks for 1.00k IOPS, and 700 IOPS were reached",
         );
         assert_eq!((of(1000, 990), of(0, 700)), (Vec::new(), Vec::new()));
-        // A difference of one I/O per second is chance.
+        // A difference of one I/O per second is within chance.
         assert_eq!(of(5, 4), []);
     }
 }

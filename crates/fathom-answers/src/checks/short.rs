@@ -4,8 +4,8 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// In shorter runs, caches warm up, devices wake up, and a single slow I/O dominates. Slightly less than a
-/// second, because setup may use part of the time.
+/// Minimum duration in ms: in shorter runs, caches still warm up, devices wake up, and a single slow I/O
+/// dominates. It is slightly less than a second, because setup may use part of the time.
 const LEAST_MS: u64 = 900;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

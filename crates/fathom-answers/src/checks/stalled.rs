@@ -4,7 +4,7 @@ use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Shorter delays occur on any busy machine and are covered by other checks.
+/// Minimum delay in ms; shorter ones occur on any busy machine, and other checks cover them.
 pub(super) const LEAST_MS: u64 = 1000;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {

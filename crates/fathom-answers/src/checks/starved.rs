@@ -9,9 +9,9 @@ use fathom_stats::Direction;
 
 /// Tolerated deviation of a mix, in percentage points.
 const OFF: f64 = 10.0;
-/// Deviations of fewer I/Os may be chance.
+/// Minimum deviation in I/Os; a smaller one may be chance.
 const LEAST_IOS: u64 = 1000;
-/// Minimum share and minimum number of points without the expected I/O that count as a standstill.
+/// Minimum share of points, and minimum number of points, without the expected I/O for a standstill.
 const STILL: f64 = 0.2;
 const LEAST_POINTS: usize = 4;
 const EXPECTED_IOS: f64 = 20.0;
@@ -24,11 +24,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     of_mix(evidence).into_iter().chain(still).collect()
 }
 
-/// A mix of reads and writes that differs from the requested one.
+/// Finds a mix of reads and writes that differs from the requested one.
 fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     let is_mix = evidence.asked.workload == AskedWorkload::Mixed;
     let names = ["rate", "rate_iops", "rate_min", "bssplit", "read_iolog", "flow"];
-    // Separate rates, block sizes that do not fit, and logs determine the mix themselves.
+    // With separate rates, block sizes that do not fit the mix, or a log, the mix follows from these instead.
     let has_own = names.iter().any(|name| evidence.run.option(evidence.job, name).is_some());
     let (reads, writes) = (evidence.job.total_ios(Direction::Read), evidence.job.total_ios(Direction::Write));
     if !is_mix || has_own || reads + writes < LEAST_IOS {
@@ -55,7 +55,7 @@ fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     })
 }
 
-/// A direction without I/O for a while, in the middle of its time, while the other continued.
+/// Finds a direction that had no I/O for a while in the middle of its time, while the other continued.
 fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
     let ios = |direction: usize| -> Vec<u64> {
         timeline.points.iter().map(|point| point.directions()[direction].total_ios).collect()
@@ -67,7 +67,7 @@ fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
     }
     let of_direction = |direction: usize| {
         let (own, other) = (&both[direction], &both[1 - direction]);
-        // Directions that take turns are a property of the job, not of the storage.
+        // If directions take turns, that is a property of the job, not of the storage.
         let first = own.iter().position(|&ios| ios > 0)?;
         let last = own.iter().rposition(|&ios| ios > 0)?;
         let inner = first..=last;
@@ -140,7 +140,7 @@ mod tests {
         is_told(&of(&|at| if at % 2 == 0 { 100 } else { 0 }), Severity::Doubtful, "reads stopped for ");
         assert_eq!(of(&|_| 100), []);
         assert_eq!(of(&|at| if at == 5 { 0 } else { 100 }), []);
-        // Reads that ended early.
+        // The reads ended early, which is not starvation.
         assert_eq!(of(&|at| if at < 8 { 100 } else { 0 }), []);
         assert_eq!(of(&|at| u32::from(at % 5 == 0)), [], "a few I/Os may leave gaps");
     }

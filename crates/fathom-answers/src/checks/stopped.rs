@@ -4,10 +4,10 @@ use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Stops shorter than this, or than a small share of the run, are not reported.
+/// Minimum duration of a reported stop in ms, if it is a large enough share of the run.
 const LEAST_MS: u64 = 100;
 const SHARE: f64 = 0.01;
-/// Stops of this length are always reported.
+/// Duration in ms from which a stop is always reported.
 const LONG_MS: u64 = 500;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -58,10 +58,10 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     jobs.into_iter().filter_map(of_job).collect()
 }
 
-/// Start and end, ms.
+/// A period: start and end, ms.
 type Stretch = (u64, u64);
 
-/// Merges overlapping stretches, such as those of clones that were stopped together.
+/// Merges overlapping periods, such as those of clones that were stopped together.
 fn joined(stretches: &mut [Stretch]) -> Vec<Stretch> {
     stretches.sort_unstable();
     let mut found: Vec<Stretch> = Vec::new();
@@ -93,7 +93,7 @@ mod tests {
         );
         let twice = format!("{},{}", stop(100, 300), stop(1500, 1200));
         is_told(&of(&twice), Severity::Doubtful, "stopped 2 times, for 1.50 s in all");
-        // Clones that were stopped together count once.
+        // The stops of clones that were stopped together count once.
         let clones = format!("{},{},{}", stop(1502, 1201), stop(1500, 1200), stop(1501, 1190));
         is_told(&of(&clones), Severity::Doubtful, "job a was stopped for 1.20 s, from 1.50 s after");
         assert!(!of(&clones)[0].1.contains("times"), "{:?}", of(&clones));

@@ -1,11 +1,11 @@
-//! `submission`: the submission call blocks until the I/O is done, so completion latencies do not include that
-//! wait.
+//! `submission`: the submission call blocks until the I/O is done, so completion latencies do not include the
+//! time spent in it.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// A submission faster than this, in ns, only queues the I/O.
+/// Minimum mean submission latency, in ns; a faster submission only queues the I/O.
 const LEAST_NS: f64 = 10_000.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

@@ -4,9 +4,9 @@ use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Fewer pages per second are normal housekeeping.
+/// Minimum rate in pages per second; a lower one is normal housekeeping.
 const PAGES_PER_SECOND: f64 = 256.0;
-/// Page size of most machines.
+/// Page size on most machines, in bytes.
 const PAGE: u64 = 4096;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {

@@ -3,10 +3,10 @@
 use fathom_stats::counted;
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
 
-/// Maximum number of names that are listed rather than counted.
+/// Maximum number of names that are listed; more names are counted instead.
 const MOST_NAMED: usize = 3;
 
-/// `no doubts`, `doubtful (2 doubts)`, `wrong (1 finding, 2 doubts)`.
+/// A short form of the verdict: `no doubts`, `doubtful (2 doubts)`, `wrong (1 finding, 2 doubts)`.
 pub(crate) fn summary(verdict: &VerdictReport) -> String {
     let (wrong, doubtful) = (verdict.count(Severity::Wrong), verdict.count(Severity::Doubtful));
     let doubts = match doubtful {
@@ -27,7 +27,7 @@ pub(crate) fn finding(finding: &Finding) -> String {
     sentence(finding, &place(finding))
 }
 
-/// All findings for a terminal: first the verdict, then one line per finding.
+/// Formats all findings for a terminal: first the verdict, then one line per finding.
 pub(crate) fn paragraphs(verdict: &VerdictReport) -> Vec<String> {
     let mut lines = vec![format!("Verdict: {}", summary(verdict))];
     lines.extend(
@@ -42,7 +42,8 @@ pub(crate) fn paragraphs(verdict: &VerdictReport) -> Vec<String> {
     lines
 }
 
-/// A line per check and severity; a finding in several jobs is reported for the worst one.
+/// Formats one line per check and severity. A finding that concerns several jobs is reported for the worst of
+/// them.
 pub(crate) fn lines(verdict: &VerdictReport) -> Vec<(Severity, String)> {
     let mut told: Vec<(&str, Severity)> = Vec::new();
     let mut lines = Vec::new();

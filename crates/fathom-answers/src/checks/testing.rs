@@ -4,7 +4,8 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use fathom_results::RunResult;
 
-/// A result of one job: its options, its figures, and further members of the document, as JSON object members.
+/// Builds a result of one job from its options, its figures, and further members of the document, each as JSON
+/// object members.
 pub(super) fn run(options: &str, job: &str, more: &str) -> RunResult {
     let comma = |members: &str| if members.is_empty() { String::new() } else { format!(",{members}") };
     let text = format!(
@@ -25,12 +26,12 @@ pub(super) fn of_job(find: fn(&Evidence<'_>) -> Vec<Found>, run: &RunResult) -> 
     told(find(&Evidence::of(run, 0)))
 }
 
-/// The severities and sentences.
+/// The severity and the sentence of each finding.
 pub(super) fn told(found: Vec<Found>) -> Vec<(Severity, String)> {
     found.into_iter().map(|found| (found.severity, found.text)).collect()
 }
 
-/// Asserts that there is a single finding of this severity with these words.
+/// Asserts that there is exactly one finding, with this severity and these words.
 #[track_caller]
 pub(super) fn is_told(found: &[(Severity, String)], severity: Severity, words: &str) {
     assert!(

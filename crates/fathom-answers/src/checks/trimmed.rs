@@ -10,8 +10,8 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let trims: Vec<&JobResult> = run.jobs.iter().filter(|job| job.io_bytes(Direction::Trim) > 0).collect();
     let mut found = Vec::new();
     for reader in run.jobs.iter().filter(|job| job.io_bytes(Direction::Read) > 0) {
-        // Jobs are listed in the order in which they may have started; blocks that were rewritten are no longer
-        // empty.
+        // Jobs are listed in the order in which they may have started. Blocks that were written after the trim
+        // are no longer empty.
         let before = trims.iter().find(|trim| {
             !writes_again(trim, run)
                 && targets(trim, run).is_some()
@@ -40,7 +40,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     found
 }
 
-/// The job writes the blocks it trims, or its I/O does not reach a device.
+/// True if the job writes the blocks that it trims, or if its I/O does not reach a device.
 fn writes_again(job: &JobResult, run: &RunResult) -> bool {
     let index = run.jobs.iter().position(|own| std::ptr::eq(own, job)).unwrap_or(0);
     let evidence = Evidence::of(run, index);

@@ -1,5 +1,5 @@
-//! `unverified` and `verify-from-memory`: a clean result of a verifying job proves only that the blocks that
-//! were checked, and read from the medium, are intact.
+//! `unverified` and `verify-from-memory`: a clean result of a verifying job proves only that those blocks are
+//! intact that were checked and read from the medium.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -13,7 +13,7 @@ fn jobs(run: &RunResult) -> impl Iterator<Item = &Verification> {
     run.verification.iter().filter(|own| own.from_memory_bytes.is_some())
 }
 
-/// Findings about blocks that were not checked.
+/// Finds blocks that were not checked.
 pub(super) fn unchecked(run: &RunResult) -> Vec<Found> {
     jobs(run).filter_map(of_checks).collect()
 }
@@ -66,7 +66,7 @@ fn of_checks(own: &Verification) -> Option<Found> {
     Some(found.with(&figures).weighing(unchecked as f64))
 }
 
-/// Findings about data that came from memory instead of the storage.
+/// Finds checked data that came from memory instead of the storage.
 pub(super) fn from_memory(run: &RunResult) -> Vec<Found> {
     jobs(run).filter_map(|own| of_memory(run, own)).collect()
 }
@@ -114,7 +114,7 @@ fn of_memory(run: &RunResult, own: &Verification) -> Option<Found> {
     Some(found.with(&figures).weighing(in_memory as f64))
 }
 
-/// The kernel counted no reads on the devices at all, though a job that uses them checked data.
+/// True if the kernel counted no reads on the devices, although a job that uses them checked data.
 fn devices_read_nothing(run: &RunResult, own: &Verification) -> bool {
     let counts = |name: &str| {
         let facts = run.facts.iter().flat_map(|facts| &facts.devices);

@@ -4,10 +4,10 @@ use super::change;
 use super::matching::{Matched, Pair};
 use crate::measures::{Comparison, ComparisonVerdict, Figure};
 
-/// Maximum number of jobs that are named rather than counted, and of figures for a single job.
+/// Maximum number of jobs that are named, and of figures of a single job; more are counted instead.
 const MOST_NAMED: usize = 3;
 
-/// How B compares with A in the figures of a job and direction.
+/// How B compares with A in the figures of a job and a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Slower,
@@ -16,7 +16,7 @@ enum Standing {
     Mixed,
     /// No figure differs beyond chance.
     Same,
-    /// The measurements of one side scatter too much.
+    /// The measurements of one side vary too much for an answer.
     Scattered,
     /// The figures do not support an answer.
     Unknown,
@@ -39,7 +39,7 @@ pub(super) fn sentence(matched: &Matched) -> String {
     }
 }
 
-/// CPU time is a cost, not a speed.
+/// The figures on which the answer is based. CPU time is left out, because it is a cost, not a speed.
 fn figures(pair: &Pair) -> impl Iterator<Item = &Comparison> {
     pair.comparisons.iter().filter(|comparison| comparison.figure != Figure::ProcessorTime)
 }
@@ -61,7 +61,8 @@ fn standing(pair: &Pair) -> Standing {
     }
 }
 
-/// The changes beyond chance, as `bandwidth -12.0 %, p99 +30.1 %`; those of IOPS only if the bandwidth is not among them.
+/// The changes beyond chance, such as `bandwidth -12.0 %, p99 +30.1 %`. Changes of IOPS are listed only if the
+/// bandwidth has not changed.
 fn changes(pair: &Pair, most: usize) -> String {
     let is_real = |comparison: &&Comparison| {
         matches!(comparison.verdict(), ComparisonVerdict::Worse | ComparisonVerdict::Better)

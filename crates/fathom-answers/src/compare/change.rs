@@ -3,7 +3,7 @@
 use crate::figures;
 use crate::measures::Comparison;
 
-/// The difference in percent, with its interval: `+6.9 % (+4.1, +9.8)`.
+/// The difference in percent, with its interval, such as `+6.9 % (+4.1, +9.8)`.
 pub(super) fn in_percent(comparison: &Comparison) -> String {
     match comparison.ratio {
         Some(ratio) => {
@@ -14,7 +14,7 @@ pub(super) fn in_percent(comparison: &Comparison) -> String {
     }
 }
 
-/// The difference without an interval: `+6.9 %`.
+/// The difference in percent without an interval, such as `+6.9 %`.
 pub(super) fn plain_in_percent(comparison: &Comparison) -> String {
     comparison.plain_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{} %", percent(ratio)))
 }

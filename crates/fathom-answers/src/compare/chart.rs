@@ -1,4 +1,4 @@
-//! Draws two latency distributions on top of each other.
+//! Draws two latency distributions in one chart.
 
 use crate::bars::Ink;
 use crate::figures;
@@ -6,9 +6,9 @@ use fathom_stats::Histogram;
 
 /// Maximum number of rows.
 const MOST_ROWS: i64 = 18;
-/// Columns of the longest bar, so that a line has at most 80 columns.
+/// Number of columns of the longest bar; lines then have at most 80 columns.
 const WIDTH: usize = 46;
-/// Share of I/Os on either end without separate rows.
+/// Share of the I/Os at either end that get no separate rows.
 const TAIL: f64 = 0.0005;
 
 /// One line per range of latencies, with a length proportional to its share of the I/Os; empty without I/Os.
@@ -36,7 +36,8 @@ pub(super) fn overlay(histograms: &[Histogram; 2], ink: Ink) -> String {
     text + &format!("  {:>12}  {both} both  {only_a} more in A  {only_b} more in B\n", "")
 }
 
-/// First and last row, and the number of rows per power of two: as fine as the maximum allows.
+/// The first and the last row, and the number of rows per power of two, which is the largest that the maximum
+/// allows.
 fn range(histograms: &[Histogram; 2]) -> Option<(i64, i64, f64)> {
     let end = |percent: f64| {
         histograms.iter().filter_map(move |histogram| histogram.percentiles(&[percent]).first().copied())
@@ -49,7 +50,7 @@ fn range(histograms: &[Histogram; 2]) -> Option<(i64, i64, f64)> {
     })
 }
 
-/// Share of the I/Os in each row; the outer rows include everything beyond them.
+/// Share of the I/Os in each row; the first and the last row include all I/Os beyond them.
 fn shares(histogram: &Histogram, first: i64, last: i64, rows_per_octave: f64) -> Vec<f64> {
     let total = histogram.count().max(1) as f64;
     let mut shares = vec![0.0; (last - first + 1) as usize];

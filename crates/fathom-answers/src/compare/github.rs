@@ -20,7 +20,7 @@ struct Entry {
 }
 
 /// Figures for which larger, or smaller, values are better. Figures that the verdict calls wrong are left out,
-/// because the page would keep them.
+/// because the page would keep them permanently.
 pub(super) fn entries(report: &ComparisonReport, more_is_better: bool) -> String {
     let of_kind = |comparison: &&Comparison| {
         comparison.figure.more_is_better() == more_is_better && !comparison.is_refused
@@ -38,7 +38,7 @@ pub(super) fn entries(report: &ComparisonReport, more_is_better: bool) -> String
 
 fn entry(title: &str, comparison: &Comparison) -> Entry {
     let b = comparison.b;
-    // The action shows one number, so the interval becomes the larger of its two sides.
+    // The action shows only one number, so the interval is given as the larger of its two sides.
     let spread = b.interval.map(|interval| (interval.high - b.median).max(b.median - interval.low));
     Entry {
         name: format!("{title}, {}", comparison.figure.heading()),

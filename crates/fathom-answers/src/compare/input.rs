@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 /// Results of repeated runs of the same jobs.
 #[derive(Debug)]
 pub(super) struct Side {
-    /// At least one.
+    /// The runs; at least one.
     pub(super) runs: Vec<ComparedRun>,
 }
 
 /// One result.
 #[derive(Debug)]
 pub(super) struct ComparedRun {
-    /// The values that vary, for results of a sweep; otherwise empty.
+    /// The values of the varied options, for results of a sweep; otherwise empty.
     pub(super) cell: String,
     /// The result.
     pub(super) result: RunResult,
@@ -61,7 +61,7 @@ impl Side {
     }
 }
 
-/// Reads the files, and the files of the directories, of a side.
+/// Reads the files of one side, including those in directories.
 pub(super) fn side(paths: &[PathBuf]) -> Result<Side, Failure> {
     let mut runs = Vec::new();
     for path in paths {
@@ -106,8 +106,8 @@ fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
     values(text).into_iter().map(pair).collect()
 }
 
-/// The runs of a sweep: all, or the cells with these values. The selected options are the same in all cells,
-/// so they are not part of the cells' names.
+/// The runs of a sweep: all of them, or those of the cells with these values. The selected options have the
+/// same values in all cells, so they are not part of the cells' names.
 fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<ComparedRun>, Failure> {
     let recorded: RecordedSweep = results_file::read(path)?;
     let plan = &recorded.plan;
@@ -145,7 +145,7 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<ComparedRun>
     }
 }
 
-/// The results in a directory, by name.
+/// The results in a directory, sorted by name.
 fn results_of(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let fail = |error: std::io::Error| Failure::file(directory, &error);
     let mut files = Vec::new();

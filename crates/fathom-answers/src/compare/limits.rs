@@ -13,24 +13,24 @@ pub(super) struct FailIf {
     /// As written.
     text: String,
     job: Option<String>,
-    /// The figure, optionally of one direction.
+    /// The figure, which may be limited to one direction.
     pub(super) figure: FigureOf,
     is_above: bool,
     bound: Bound,
-    /// For a bandwidth, the bound's unit and the bytes per second that it stands for.
+    /// For a bandwidth, the unit of the bound and the number of bytes per second in it.
     unit: Option<(&'static str, f64)>,
 }
 
 /// The bound of a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
-    /// Change from A to B, in percent.
+    /// Change from A to B in percent.
     Change(f64),
-    /// Value in B, in the figure's own unit.
+    /// Value in B, in the unit of the figure.
     Value(f64),
 }
 
-/// Outcome of a condition for a job and direction.
+/// Outcome of a condition for one job and direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LimitOutcome {
     /// The limit as the user wrote it.
@@ -50,9 +50,9 @@ pub(super) enum State {
     Met,
     /// The condition does not hold.
     NotMet,
-    /// The figure exceeds the bound, but possibly by chance.
+    /// The figure exceeds the bound, but that may be chance.
     MayBeChance,
-    /// The figure exceeds the bound, but these results cannot show whether by chance.
+    /// The figure exceeds the bound, but these results cannot show whether that is chance.
     Undecided,
     /// The figures of a side are wrong.
     Refused,
@@ -63,7 +63,7 @@ impl LimitOutcome {
         self.state == State::Met
     }
 
-    /// True if it cannot be decided because one side is wrong.
+    /// True if the condition cannot be decided because one side is wrong.
     pub(super) fn is_refused(&self) -> bool {
         self.state == State::Refused
     }
@@ -100,7 +100,7 @@ impl LimitOutcome {
 }
 
 impl FailIf {
-    /// From the text of the option.
+    /// Parses the value of the option.
     pub(super) fn parse(text: &str) -> Result<FailIf, Failure> {
         let wrong = |what: String| {
             Failure::new(format!(
@@ -178,7 +178,7 @@ impl FailIf {
         (state, format!("{}{obstacle}", change::in_percent(comparison)))
     }
 
-    /// Without an interval, the value itself decides.
+    /// The outcome for a value. Without an interval, the value itself decides.
     fn of_value(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
         let b = comparison.b;
         let is_all_beyond = b.interval.is_none_or(|interval| {
@@ -190,7 +190,7 @@ impl FailIf {
             true => State::MayBeChance,
         };
         let found = match self.unit {
-            // In the unit of the bound, which may be MiB/s.
+            // The value is printed in the unit of the bound, which may be MiB/s.
             Some((unit, factor)) => format!("{} {unit}", figures::three_figures(b.median / factor)),
             None => comparison.figure.text(b.median),
         };
@@ -198,7 +198,7 @@ impl FailIf {
     }
 }
 
-/// Checks all conditions; one that matches no figure is an error.
+/// Checks all conditions. A condition that matches no figure is an error.
 pub(super) fn check(
     limits: &[FailIf],
     matched: &Matched,
@@ -264,7 +264,7 @@ fn unit_of(text: &str) -> (&str, &str) {
     (digits, unit.trim())
 }
 
-/// A value with its unit, in the unit of the figure.
+/// A value with its unit, converted to the unit of the figure.
 fn absolute(figure: Figure, text: &str) -> Option<f64> {
     let (digits, unit) = unit_of(text);
     let factor = match (figure, unit) {

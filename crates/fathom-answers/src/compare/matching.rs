@@ -7,7 +7,7 @@ use crate::measures::within;
 use crate::measures::workload::{Workload, workloads};
 use fathom_stats::Histogram;
 
-/// Both sides, matched.
+/// The jobs of both sides, matched with each other.
 #[derive(Debug, Default)]
 pub(super) struct Matched {
     /// Jobs and directions that both sides have.
@@ -21,19 +21,19 @@ pub(super) struct Matched {
 /// A job and direction that both sides have.
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// The job; for a sweep, with its cell.
+    /// Name of the job; for a sweep, together with its cell.
     pub(super) job: String,
-    /// The bare name of the job.
+    /// Name of the job alone.
     pub(super) name: String,
     /// `read`, `write`, `trim`, `mixed`; `None` for figures of the job as a whole.
     pub(super) direction: Option<&'static str>,
     /// Its figures.
     pub(super) comparisons: Vec<Comparison>,
-    /// Latencies of all runs of A and of all runs of B, if they have histograms.
+    /// Latencies of all runs of A and of all runs of B, if both have histograms.
     pub(super) histograms: Option<[Histogram; 2]>,
     /// The largest latencies of A and of B.
     pub(super) max_ns: [f64; 2],
-    /// Intervals of percentiles treat every I/O as an independent measurement.
+    /// True if the intervals of percentiles treat every I/O as an independent measurement.
     pub(super) supposes_independence: bool,
 }
 
@@ -54,7 +54,7 @@ struct Repeated {
     runs: Vec<Workload>,
 }
 
-/// Compares everything that both sides have.
+/// Compares all jobs and directions that both sides have.
 pub(super) fn compare(a: &Side, b: &Side, figures: &[Figure]) -> Matched {
     let (jobs_a, jobs_b) = (repeated(a), repeated(b));
     let mut matched = Matched::default();
@@ -154,7 +154,8 @@ fn samples(job: &Repeated, direction: &str, figure: Figure) -> Vec<Sample> {
     traffic(job, direction).into_iter().filter_map(sample).collect()
 }
 
-/// CPU time belongs to the job. It is listed with the figures of the only direction, otherwise separately.
+/// CPU time belongs to the job. It is listed with the figures of the direction if the job has only one,
+/// otherwise separately.
 fn add_processor_time(pairs: &mut Vec<Pair>, one: &Repeated, other: &Repeated) {
     let figure = FigureOf { direction: None, figure: Figure::ProcessorTime };
     let samples = |job: &Repeated| -> Vec<Sample> {

@@ -1,4 +1,4 @@
-//! `fathom compare`: is it slower than before, and is that more than chance?
+//! `fathom compare`: tells whether B is slower than A, and whether the difference is more than chance.
 
 mod answer;
 mod change;
@@ -61,7 +61,7 @@ Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared, or a side
 /// How a comparison is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ComparisonFormat {
-    /// The comparison in full.
+    /// The full comparison.
     Whole(Format),
     /// Figures of B for which larger, or smaller, values are better, for github-action-benchmark.
     GithubBenchmark { more_is_better: bool },
@@ -86,7 +86,7 @@ struct CompareOptions {
     is_strict: bool,
     format: ComparisonFormat,
     has_chart: bool,
-    /// Renamed jobs: name in A, name in B.
+    /// Renamed jobs: the name in A and the name in B of each.
     map: Vec<(String, String)>,
     page: Option<PathBuf>,
     force: bool,
@@ -140,7 +140,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
         }
     };
     print_as(format, streams, &text)?;
-    // Programs that read the other formats would take these lines for data.
+    // The other formats are read by programs, which would take these lines for data.
     if format != Format::Text {
         streams.err.write_all(report.outcome_lines().as_bytes())?;
     }
@@ -152,7 +152,7 @@ fn nothing_in_common(matched: &matching::Matched, a: &input::Side, b: &input::Si
         [] => "no job with I/O".to_owned(),
         names => names.join("; "),
     };
-    // Only the user knows which jobs correspond, so an example shows the syntax.
+    // Only the user knows which jobs correspond, so the message shows the syntax with an example.
     let (names_a, names_b) = (a.names(), b.names());
     let hint = match (names_a.first(), names_b.first()) {
         (Some(one), Some(other)) if one != other => {
@@ -209,7 +209,7 @@ fn options(words: &[OsString]) -> Result<CompareOptions, Failure> {
     Ok(options)
 }
 
-/// The two names of `JOB=JOB`.
+/// Parses the two names in `JOB=JOB`.
 fn map_of(text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
         Some((a, b)) if !a.trim().is_empty() && !b.trim().is_empty() => {
@@ -219,7 +219,7 @@ fn map_of(text: &str) -> Result<(String, String), Failure> {
     }
 }
 
-/// Renames a job of B to the name of the job in A that it is compared with.
+/// Renames a job of B to the name of the corresponding job in A.
 fn rename(a: &input::Side, b: &mut input::Side, map: &[(String, String)]) -> Result<(), Failure> {
     for (of_a, of_b) in map {
         for (side, letter, name) in [(a, 'A', of_a), (&*b, 'B', of_b)] {
@@ -233,7 +233,7 @@ fn rename(a: &input::Side, b: &mut input::Side, map: &[(String, String)]) -> Res
     Ok(())
 }
 
-/// Parses the arguments on one side of `--`; returns the files among them.
+/// Parses the arguments on one side of `--` and returns the files among them.
 fn read_words(words: &[OsString], options: &mut CompareOptions) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut parser = lexopt::Parser::from_args(words.iter().cloned());

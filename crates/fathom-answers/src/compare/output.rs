@@ -13,7 +13,7 @@ use crate::measures::{Comparison, ComparisonVerdict, Figure};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
-/// A comparison and everything printed with it.
+/// A comparison with everything that is printed about it.
 pub(super) struct ComparisonReport {
     pub(super) a: Side,
     pub(super) b: Side,
@@ -24,7 +24,7 @@ pub(super) struct ComparisonReport {
     pub(super) outcomes: Vec<LimitOutcome>,
     /// Characters for drawing distributions; `None` to leave them out.
     pub(super) ink: Option<Ink>,
-    /// Columns of the reader's terminal, if there is one.
+    /// Width of the reader's terminal in columns, if there is a terminal.
     pub(super) limit: Option<usize>,
 }
 
@@ -40,20 +40,20 @@ impl ComparisonReport {
     pub(super) fn exit(&self) -> u8 {
         match () {
             () if self.outcomes.iter().any(LimitOutcome::is_met) => 2,
-            // A wrong result must not pass.
+            // A comparison with a wrong result must not pass.
             () if self.outcomes.iter().any(LimitOutcome::is_refused) => 1,
             () => 0,
         }
     }
 
-    /// A sentence, wrapped at the terminal's width or 80 columns. On a terminal, no name in it is wider than a
-    /// line.
+    /// Wraps a sentence at the terminal's width or 80 columns. On a terminal, a name wider than a line is
+    /// truncated.
     fn sentence(&self, text: &str, indent: usize) -> String {
         let room = self.limit.map(|columns| columns.saturating_sub(indent));
         columns::hanging(&columns::words_cut_to(text, room), indent, self.limit.unwrap_or(columns::USUAL))
     }
 
-    /// Text for people, as wide as their terminal, or 80 columns.
+    /// Text for people, wrapped at the terminal's width or 80 columns.
     pub(super) fn text(&self) -> String {
         let mut text = self.sentence(&answer::sentence(&self.matched), 0) + &self.heading();
         for warning in &self.warnings {
@@ -93,7 +93,7 @@ impl ComparisonReport {
         self.outcomes.iter().map(|outcome| outcome.line() + "\n").collect()
     }
 
-    /// Messages about pairs with wrong figures on one side.
+    /// Messages about pairs of which one side has wrong figures.
     pub(super) fn refusals(&self) -> Vec<String> {
         let is_refused = |pair: &&Pair| pair.comparisons.iter().any(|comparison| comparison.is_refused);
         let left_out = self.matched.pairs.iter().filter(is_refused);
@@ -107,7 +107,7 @@ impl ComparisonReport {
             .collect()
     }
 
-    /// One table, with the warnings before it.
+    /// One Markdown table, preceded by the warnings.
     pub(super) fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", answer::sentence(&self.matched));
         text.extend(self.warnings.iter().map(|warning| format!("> {warning}\n>\n")));
@@ -139,7 +139,7 @@ impl ComparisonReport {
         text
     }
 
-    /// One line per job, direction and figure; missing values are empty.
+    /// One line per job, direction and figure. A missing value is an empty field.
     pub(super) fn csv(&self) -> String {
         const HEADINGS: [&str; 19] = [
             "job",
@@ -298,7 +298,7 @@ impl ComparisonReport {
     }
 }
 
-/// Columns: figure, A, B, change, verdict.
+/// The cells of a row: figure, A, B, change, verdict.
 pub(super) fn row(comparison: &Comparison) -> Vec<String> {
     let figure = comparison.figure;
     let effect =

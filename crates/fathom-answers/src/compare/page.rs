@@ -1,5 +1,5 @@
-//! A comparison as a page: both sides, each job with its figures side by side, the differences with error bars and intervals,
-//! and the percentile curves of both sides.
+//! A comparison as an HTML page. For each job it shows the figures of both sides, their differences with error
+//! bars and intervals, and both percentile curves.
 
 use super::answer;
 use super::change;

@@ -1,23 +1,23 @@
-//! Findings about the results of both sides. A difference is not called real if either side is wrong, and a
-//! doubt about only one side may be the cause of the difference.
+//! Findings about the results of both sides. If either side is wrong, no difference is called real. A doubt
+//! about only one side may be the cause of a difference.
 
 use super::input::Side;
 use super::matching::Matched;
 use crate::checks::{self, Severity};
 use std::collections::BTreeSet;
 
-/// Checks whose findings are covered by other warnings.
+/// Checks whose findings other warnings already cover.
 const TOLD: [&str; 6] =
     ["reads-missing", "processor-wait", "stolen", "failed", "lost-hosts", "fits-in-memory"];
 
 /// Findings about the runs of a side.
 #[derive(Debug, Default)]
 pub(super) struct Trust {
-    /// Wrong findings, with their results.
+    /// Findings that a result is wrong, with the name of the result.
     wrong: Vec<String>,
-    /// Jobs that are wrong.
+    /// Names of the jobs whose figures are wrong.
     wrong_jobs: BTreeSet<String>,
-    /// All jobs are wrong.
+    /// True if the figures of all jobs are wrong.
     is_all_wrong: bool,
     /// Codes of doubts, with an example of each.
     doubts: Vec<(String, String)>,
@@ -51,7 +51,7 @@ impl Trust {
     }
 }
 
-/// Marks the differences of jobs that are wrong on one side.
+/// Marks the differences of jobs whose figures are wrong on one side.
 pub(super) fn refuse(matched: &mut Matched, sides: &[Trust; 2]) {
     for pair in &mut matched.pairs {
         let is_wrong = sides.iter().any(|side| side.is_wrong(&pair.name));
@@ -59,7 +59,7 @@ pub(super) fn refuse(matched: &mut Matched, sides: &[Trust; 2]) {
     }
 }
 
-/// Wrong findings, and doubts about only one side.
+/// Warnings about wrong figures, and about doubts that concern only one side.
 pub(super) fn warnings(sides: &[Trust; 2]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let wrong = sides.iter().flat_map(|side| &side.wrong);

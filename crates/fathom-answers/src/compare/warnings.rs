@@ -1,4 +1,5 @@
-//! Reasons why two results are hard to compare: different jobs, machines, storage, use of the page cache, errors.
+//! Reasons why two results are hard to compare: different jobs, machines, storage or use of the page cache, and
+//! errors.
 
 use super::input::{ComparedRun, Side};
 use crate::evidence::{Evidence, device_share};
@@ -20,7 +21,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     for (name, one) in &jobs_a {
         let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) else { continue };
         found.extend(durations(name, one, other));
-        // A difference shared by many jobs is reported once.
+        // A difference that many jobs share is reported once.
         let Some(different) = options(one, other, [a, b].map(reports_flags)) else { continue };
         match other_options.iter_mut().find(|(known, _)| *known == different) {
             Some((_, names)) => names.push(name),
@@ -92,7 +93,8 @@ fn machines(a: &RunResult, b: &RunResult) -> Vec<String> {
     pairs.into_iter().filter_map(differs).collect()
 }
 
-/// Compares machines and their storage; for runs over several hosts, the hosts that both have.
+/// Compares the machines and their storage. For runs over several hosts, the hosts that both runs have are
+/// compared.
 fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     let both = |a: &RunResult, b: &RunResult| machines(a, b).into_iter().chain(storage(a, b));
     if a.hosts.is_none() && b.hosts.is_none() {
@@ -103,7 +105,7 @@ fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     };
     let others: BTreeMap<String, HostResult> =
         of(b).into_iter().map(|host| (host.name.clone(), host)).collect();
-    // A difference on many hosts is reported once.
+    // A difference that many hosts share is reported once.
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for host in of(a) {
         let Some(other) = others.get(&host.name) else { continue };
@@ -118,7 +120,7 @@ fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     told.into_iter().map(named).collect()
 }
 
-/// Different sets of hosts.
+/// Reports different sets of hosts.
 fn hosts(a: &RunResult, b: &RunResult) -> Option<String> {
     let one_machine = || "one machine".to_owned();
     let told = |run: &RunResult| run.hosts.as_ref().map_or_else(one_machine, crate::hosts::counted);
@@ -171,7 +173,7 @@ fn differs(what: &str, one: &[String], other: &[String]) -> Option<String> {
     (one != other).then(|| format!("different {what}: {} in A, {} in B", list(one), list(other)))
 }
 
-/// fio omits some options without a value from its results.
+/// True if the results of a side contain options without a value, some of which fio omits.
 fn reports_flags(side: &Side) -> bool {
     side.runs.first().is_some_and(|run| run.result.is_of_fathom())
 }
@@ -204,11 +206,11 @@ fn options(one: &Workload, other: &Workload, [one_tells, other_tells]: [bool; 2]
     (!different.is_empty()).then(|| different.join(", "))
 }
 
-/// Runs limited by time that took different times.
+/// Reports runs limited by time that took different times.
 fn durations(name: &str, one: &Workload, other: &Workload) -> Option<String> {
     let (one, other) = (one.traffic(None)?, other.traffic(None)?);
     let far = |one: u64, other: u64| one.abs_diff(other) as f64 > 0.1 * one.max(other) as f64;
-    // With a fixed amount of work, a faster device takes less time.
+    // With a fixed amount of work, a different duration only means that the device is faster or slower.
     let is_other = far(one.runtime_ms, other.runtime_ms) && far(one.io_bytes, other.io_bytes);
     let seconds = |ms: u64| format!("{} s", figures::three_figures(ms as f64 / 1e3));
     is_other.then(|| {
@@ -220,7 +222,7 @@ fn durations(name: &str, one: &Workload, other: &Workload) -> Option<String> {
     })
 }
 
-/// Runs of one side that do not repeat the same jobs.
+/// Reports runs of one side that do not repeat the same jobs.
 fn within_side(side: &Side, letter: char) -> Vec<String> {
     let mut firsts = BTreeMap::new();
     let mut told = BTreeSet::new();
@@ -247,7 +249,7 @@ fn errors(run: &ComparedRun) -> Vec<String> {
         .collect()
 }
 
-/// Reads served by the page cache.
+/// Reports reads that the page cache served.
 fn cache(a: &Side, b: &Side) -> Vec<String> {
     let mut found: Vec<String> = [a, b]
         .into_iter()
@@ -265,9 +267,11 @@ fn cache(a: &Side, b: &Side) -> Vec<String> {
     found
 }
 
-/// The run of one side that read the smallest share from its devices, if that was too little to measure them.
+/// The run of one side whose devices served the smallest share of its reads, if that share is too small to
+/// measure the devices.
 fn most_cached(side: &Side) -> Option<(f64, &str)> {
-    // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of the data.
+    // Below this share, the cache served most reads. Stacked devices may count a byte twice and the end of a
+    // read-ahead may be missing, but neither amounts to half of the data.
     const MOSTLY_CACHE: f64 = 0.5;
     let shares = side
         .runs
@@ -276,7 +280,7 @@ fn most_cached(side: &Side) -> Option<(f64, &str)> {
     shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
 }
 
-/// The job of one side that waited longest for a CPU used by other work.
+/// The job of one side that waited longest for a CPU that other work used.
 fn busiest(side: &Side) -> Option<String> {
     let waits = side.runs.iter().flat_map(|run| {
         Evidence::all(&run.result).into_iter().filter_map(|evidence| {
@@ -315,7 +319,7 @@ mod tests {
         let different =
             "different hosts: 4 hosts: a1, a3, b4 and 1 more in A, 4 hosts: a1, a3, b4 and 1 more in B";
         assert!(others.iter().any(|warning| warning == different), "{others:?}");
-        // Devices are compared host by host.
+        // Devices are compared separately for each host.
         let changed = found(HOSTS, &HOSTS.replace("\"name\":\"vda\"", "\"name\":\"sda\""));
         assert_eq!(
             changed.iter().filter(|warning| warning.contains("different")).collect::<Vec<_>>(),

@@ -12,17 +12,17 @@ use fathom_stats::split_mix::split_mix;
 pub(crate) const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 /// Number of bootstrap samples for an interval.
 const DRAWS: usize = 1000;
-/// Seed of the bootstrap: the same results always give the same interval.
+/// Seed of the bootstrap; it is fixed, so that the same results always give the same interval.
 const SEED: u64 = 1;
 
-/// A load and the results of its runs.
+/// A load together with the results of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadStep {
     /// Offered I/Os per second.
     pub(crate) rate: f64,
     /// Number of valid runs.
     pub(crate) runs: usize,
-    /// I/Os per second that became due, and that completed.
+    /// I/Os per second that became due, and I/Os per second that completed.
     pub(crate) offered: f64,
     pub(crate) served: f64,
     /// Response times at [`PERCENTILES`], ns: the median over the runs and its interval.
@@ -42,7 +42,7 @@ pub(crate) struct LoadStep {
 pub(crate) struct Curve {
     /// `bs=4k`; empty when nothing varies.
     pub(crate) name: String,
-    /// Rate without a limit, if it was measured.
+    /// Rate without a rate limit, if it was measured.
     pub(crate) capacity: Option<f64>,
     /// Ascending.
     pub(crate) steps: Vec<LoadStep>,
@@ -59,12 +59,12 @@ pub(crate) enum Highest {
     Found {
         /// I/Os per second.
         rate: f64,
-        /// Its 95 % interval, if there are enough runs for one.
+        /// 95 % interval of the rate, if there are enough runs for one.
         interval: Option<Interval>,
     },
-    /// All rates tried meet the limits: the answer is at least the highest of them.
+    /// All tried rates meet the limits, so the highest such rate is at least this one.
     AtLeast(f64),
-    /// None of the rates tried meets the limits: the answer is below the lowest of them.
+    /// None of the tried rates meets the limits, so the highest such rate is below this one.
     Below(f64),
 }
 
@@ -118,12 +118,12 @@ fn knee(steps: &[LoadStep]) -> Option<usize> {
     let power = |step: &LoadStep| step.served / step.mean_ns;
     let all = steps.iter().enumerate().filter(|(_, step)| step.is_sustained && step.mean_ns > 0.0);
     let best = all.max_by(|a, b| power(a.1).total_cmp(&power(b.1)))?.0;
-    // A maximum at either end is not a knee, because the curve continues there.
+    // A maximum at either end is not a knee, because the curve may continue beyond it.
     (best > 0 && best + 1 < steps.len()).then_some(best)
 }
 
-/// The rate at which a limit is first missed. The interval comes from resampling the runs of each step
-/// (bootstrap).
+/// Estimates the rate at which a limit is first missed. Its interval comes from resampling the runs of each
+/// step (bootstrap).
 fn highest(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Option<Highest> {
     let first = loads.first()?.0;
     let fewest = loads.iter().position(|(_, runs)| !verdict(runs, objectives)).map_or(0, |bad| {
@@ -165,9 +165,9 @@ enum Crossing {
     Below,
 }
 
-/// Interpolates between the last good load and the first bad one, using the logarithms of how far the worst
-/// figure is from its limit on both sides; halfway if the backlog grows, because a growing backlog has no such
-/// figure.
+/// Interpolates between the last good load and the first bad one, by the logarithms of the ratios of the worst
+/// figure to its limit. If the backlog grows at the bad load, the response time has no stable value, so the
+/// middle is used.
 fn crossing(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Crossing {
     let Some(bad) = loads.iter().position(|(_, runs)| !verdict(runs, objectives)) else {
         return loads.last().map_or(Crossing::Below, |(rate, _)| Crossing::Above(*rate));

@@ -1,4 +1,4 @@
-//! Expresses a load as job options: each clone gets its share of the rate, in an open loop.
+//! Expresses a load as job options: each clone gets its share of the rate and runs in an open loop.
 
 use super::plan::CurvePlan;
 use crate::job_text::{self, Section};
@@ -30,7 +30,7 @@ const REPLACED: [&str; 17] = [
 /// Load of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// A closed loop without a rate limit.
+    /// A closed loop without a limit on the rate.
     Closed,
     /// This many I/Os per second, summed over all jobs.
     Offered(f64),
@@ -52,7 +52,7 @@ pub(super) fn job_file(
     let own = sections.iter_mut().filter(|section| section.name != "global");
     for (section, job) in own.zip(&spec.jobs) {
         let mut put = |name: &str, value: String| section.options.push((name.to_owned(), value));
-        // Each run has different arrivals, so that runs vary as much as they would in reality.
+        // Each run has different arrivals, so that the runs vary as much as they would in reality.
         put("randseed", (plan.seed.wrapping_add(number as u64) >> 12).to_string());
         put("runtime", format!("{}ms", plan.time_ms));
         put("time_based", "1".to_owned());
@@ -88,7 +88,7 @@ fn clones(job: &JobSpec) -> f64 {
     f64::from(job.job_description.numjobs)
 }
 
-/// The rate of a clone by direction.
+/// The rate of a clone in each direction.
 fn shares(job: &JobSpec, rate: f64) -> PerDirection<f64> {
     let rw = job.io_type.rw.rw;
     let reads = match (rw.reads(), rw.writes()) {
@@ -98,7 +98,7 @@ fn shares(job: &JobSpec, rate: f64) -> PerDirection<f64> {
     };
     PerDirection::from_fn(|direction| match direction {
         Direction::Read => rate * reads,
-        // A trim and the write that follows it are two I/Os.
+        // A trim and the write after it are two I/Os.
         Direction::Write if rw.writes() => rate * (1.0 - reads) * if rw.trims() { 0.5 } else { 1.0 },
         Direction::Trim if rw.trims() => rate * if rw.writes() { 0.5 } else { 1.0 },
         Direction::Write | Direction::Trim => 0.0,

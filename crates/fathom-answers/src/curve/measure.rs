@@ -5,11 +5,12 @@ use fathom_results::RunResult;
 use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
-/// A backlog may be growing if at least this share of the arrivals is waiting at the end.
+/// Minimum share of arrivals that wait at the end of a run for its backlog to count as growing.
 const LEAST_LEFT: f64 = 0.01;
-/// A steadily growing backlog ends at twice its mean; a stable one ends anywhere around its mean.
+/// Minimum ratio of the final backlog to its mean: a steadily growing backlog ends at twice its mean, a stable
+/// one anywhere around it.
 const LEAST_GROWTH: f64 = 1.5;
-/// Number of arrivals that may have come just before the end.
+/// Number of arrivals that may have come just before the end by chance.
 const CHANCE: f64 = 3.0;
 
 /// The figures of a run, summed over all jobs.
@@ -23,7 +24,7 @@ pub(crate) struct MeasuredLoad {
     pub(super) waiting: u64,
     /// Mean number of waiting I/Os.
     pub(super) backlog: f64,
-    /// The backlog grew.
+    /// True if the backlog grew.
     pub(super) is_growing: bool,
     /// p99 of fathom's own delay, ns; the maximum over all jobs.
     pub(super) own_delay_ns: f64,

@@ -8,13 +8,15 @@ use super::plan::{CurvePlan, LEAST_RUNS, rounded};
 use super::record::RecordedCurve;
 use fathom_stats::inference::median;
 
-/// A search ends when the lowest rate that is too high exceeds the highest good rate by no more than this.
+/// Resolution of a search, which ends when the lowest bad rate exceeds the highest good one by no more than
+/// this share.
 const RESOLUTION: f64 = 0.03;
 /// Initial rates of a search, as shares of the rate without a limit.
 const FIRST: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-/// Number of times that a search raises the rate while all rates so far were good, or lowers it while none was.
+/// Maximum number of times that a search raises the rate while all rates so far were good, or lowers it while
+/// none was.
 const FURTHER: usize = 4;
-/// Factor of each of these steps.
+/// Factor by which these steps raise or lower the rate.
 const UP: f64 = 1.25;
 const DOWN: f64 = 0.5;
 
@@ -59,7 +61,7 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
         return None;
     }
     let begun = recorded.rates_of(curve);
-    // A step that has started is completed first.
+    // A step that has begun is completed first.
     let unsure = begun.iter().find(|&&rate| !is_sure(plan, &recorded.runs_at(curve, rate), objectives));
     if let Some(&rate) = unsure {
         return Some(Load::Offered(rate));
@@ -69,7 +71,7 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
         return Some(Load::Offered(rate));
     }
     let is_good = |rate: &f64| verdict(&recorded.runs_at(curve, *rate), objectives);
-    // Rates above one that is too high do not count as good.
+    // A good rate above a bad one does not count.
     let good = begun.iter().copied().take_while(is_good).last();
     let bad = begun.iter().copied().find(|rate| !is_good(rate));
     let next = match (good, bad) {
@@ -89,7 +91,7 @@ pub(super) fn is_sure(plan: &CurvePlan, runs: &[&MeasuredLoad], objectives: &[Ob
     if count >= plan.most_runs {
         return true;
     }
-    // A growing backlog has no stable response time.
+    // A step with a growing backlog has no stable response time, so two such runs suffice.
     if count >= 2 && runs.iter().all(|run| run.is_growing) {
         return true;
     }

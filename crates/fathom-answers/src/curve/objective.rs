@@ -24,7 +24,7 @@ pub(super) enum ResponseFigure {
     Max,
 }
 
-/// Units of time, longest names first.
+/// Units of time, with longer names first.
 const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Objective {
@@ -62,7 +62,7 @@ impl ResponseFigure {
 fn parse_time(text: &str) -> Option<f64> {
     let (number, unit) = UNITS.iter().find_map(|(name, ns)| {
         let number = text.strip_suffix(name)?.trim();
-        // `5ms` ends with `s` as well.
+        // `5ms` ends with `s` as well, so the number before the unit must end with a digit.
         number.ends_with(|last: char| last.is_ascii_digit() || last == '.').then_some((number, ns))
     })?;
     let time = number.parse::<f64>().ok()? * unit;

@@ -11,10 +11,10 @@ use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 
-/// Columns of a bar.
+/// Maximum length of a bar in columns.
 const BAR: usize = 40;
 
-/// A results file and everything derived from it.
+/// A results file with all figures and answers derived from it.
 pub(crate) struct Shown<'a> {
     pub(crate) recorded: &'a RecordedCurve,
     pub(crate) curves: Vec<Curve>,
@@ -38,7 +38,7 @@ impl Shown<'_> {
     }
 }
 
-/// A table and a chart for each curve, and its answers.
+/// A table, a chart and the answers for each curve.
 pub(super) fn text(shown: &Shown<'_>, ink: Ink, limit: Option<usize>) -> String {
     let mut text = shown.opening() + "\n";
     for curve in &shown.curves {
@@ -103,7 +103,7 @@ pub(crate) fn table(curve: &Curve) -> Table {
     table
 }
 
-/// Bars of p99 on a logarithmic scale; none for a load whose backlog grows.
+/// Bars of p99 on a logarithmic scale; a load whose backlog grows has none.
 fn chart(curve: &Curve, ink: Ink) -> String {
     let p99 = |step: &LoadStep| step.percentiles[1].map(|(ns, _)| ns.max(1.0)).filter(|_| step.is_sustained);
     let known: Vec<f64> = curve.steps.iter().filter_map(p99).collect();
@@ -126,7 +126,7 @@ fn chart(curve: &Curve, ink: Ink) -> String {
     text
 }
 
-/// Sentences below a curve.
+/// The sentences that follow a curve.
 pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(capacity) = curve.capacity {
@@ -175,7 +175,7 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
     lines
 }
 
-/// A table per curve.
+/// One table per curve, in Markdown.
 pub(super) fn markdown(shown: &Shown<'_>) -> String {
     let mut text = String::new();
     for curve in &shown.curves {
@@ -194,7 +194,7 @@ pub(super) fn markdown(shown: &Shown<'_>) -> String {
     text
 }
 
-/// A line per step, in I/Os per second and ns.
+/// One line per step, with rates in I/Os per second and times in ns.
 pub(super) fn csv(shown: &Shown<'_>) -> String {
     let options: Vec<&str> =
         shown.recorded.plan.vary.iter().map(|variation| variation.name.as_str()).collect();

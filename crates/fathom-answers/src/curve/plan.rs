@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Format version of results files.
 pub(super) const FORM: u32 = 1;
-/// Number of runs of a step before it has an interval.
+/// Minimum number of runs of a step for an interval.
 pub(super) const LEAST_RUNS: u32 = 3;
 /// Default rates of the steps, as shares of the rate without a limit.
 const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
@@ -23,27 +23,28 @@ pub(crate) struct CurvePlan {
     pub(super) first_job: String,
     /// The job file into which loads are inserted.
     pub(super) job: String,
-    /// Variations in addition to the load: one curve for each combination.
+    /// Options that vary in addition to the load; there is one curve for each combination of values.
     pub(super) vary: Vec<Variation>,
-    /// I/Os per second summed over all jobs; empty if they follow from the rate without a limit.
+    /// I/Os per second summed over all jobs; empty if they are derived from the rate without a limit.
     pub(super) rates: Vec<f64>,
-    /// Search for the highest rates that meet the objectives, instead of running steps.
+    /// True to search for the highest rates that meet the objectives instead of running fixed steps.
     pub(super) searches: bool,
     /// Limits of response times.
     pub(super) objectives: Vec<String>,
-    /// Arrival process, as in `rate_process`.
+    /// Arrival process of the I/Os, as in `rate_process`.
     pub(super) process: String,
     /// Length of a run, ms.
     pub(super) time_ms: u64,
-    /// Ramp time before it, ms.
+    /// Ramp time before each run, ms.
     pub(super) ramp_ms: u64,
-    /// A step is repeated until half of its interval is at most this share of its p99, in percent.
+    /// Required precision: a step is repeated until half of its interval is at most this share of its p99, in
+    /// percent.
     pub(super) precision: f64,
     /// Maximum number of runs of a step.
     pub(super) most_runs: u32,
-    /// Seed of the order.
+    /// Seed of the random order of steps.
     pub(super) seed: u64,
-    /// `--readonly` of the job's command line.
+    /// True if the job's command line has `--readonly`.
     pub(super) readonly: bool,
 }
 
@@ -58,12 +59,12 @@ impl CurvePlan {
         plan::values_of(&self.vary, curve)
     }
 
-    /// `bs=4k, iodepth=1`; empty when nothing varies.
+    /// Name of a curve, such as `bs=4k, iodepth=1`; empty if no option varies.
     pub(super) fn name_of(&self, curve: usize) -> String {
         plan::name_of(&self.vary, curve)
     }
 
-    /// The steps of a curve whose jobs reach this rate without a limit.
+    /// The rates of a curve whose jobs reach this rate without a limit.
     pub(super) fn steps(&self, capacity: f64) -> Vec<f64> {
         match self.rates.is_empty() {
             false => self.rates.clone(),
@@ -102,7 +103,7 @@ impl CurvePlan {
     }
 }
 
-/// Rounds a rate to three figures and to whole I/Os per second.
+/// Rounds a rate to three significant figures and to whole I/Os per second.
 pub(super) fn rounded(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.max(1.0).log10().floor() - 2.0).max(1.0);
     ((rate / unit).round() * unit).max(1.0)

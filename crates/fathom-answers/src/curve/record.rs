@@ -19,7 +19,7 @@ use std::path::Path;
 #[derive(Debug, Deserialize)]
 struct RunLine {
     curve: usize,
-    /// `None` without a schedule.
+    /// Offered rate; `None` for a run without a schedule.
     rate: Option<f64>,
     failed_jobs: u32,
     #[serde(default)]
@@ -35,11 +35,11 @@ pub(crate) struct CurveRun {
     pub(super) curve: usize,
     /// Its load.
     pub(super) load: Load,
-    /// Why it failed; failed runs do not count.
+    /// Why the run failed; failed runs do not count.
     pub(super) failure: Option<String>,
     /// I/Os per second that completed.
     pub(super) rate: f64,
-    /// Its figures, unless it had no schedule.
+    /// Figures of the run; `None` for a run without a schedule.
     pub(super) measured: MeasuredLoad,
     /// Findings of the checks.
     pub(super) verdict: VerdictReport,
@@ -48,9 +48,9 @@ pub(crate) struct CurveRun {
 /// The content of a results file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedCurve {
-    /// Its first line.
+    /// The plan, from the first line.
     pub(super) plan: CurvePlan,
-    /// All other lines, in order.
+    /// The runs, from all other lines, in order.
     pub(super) runs: Vec<CurveRun>,
 }
 
@@ -62,13 +62,13 @@ impl RecordedCurve {
         self.runs.iter().filter(is_it).map(|run| &run.measured).collect()
     }
 
-    /// The rate without a limit, once measured.
+    /// The rate without a limit, once it has been measured.
     pub(super) fn capacity(&self, curve: usize) -> Option<f64> {
         let is_it = |run: &&CurveRun| run.curve == curve && run.load == Load::Closed && run.failure.is_none();
         self.runs.iter().find(is_it).map(|run| run.rate)
     }
 
-    /// The loads of a curve so far, ascending.
+    /// The loads that a curve has so far, in ascending order.
     pub(super) fn rates_of(&self, curve: usize) -> Vec<f64> {
         let rate = |run: &CurveRun| match run.load {
             Load::Offered(rate) if run.curve == curve && run.failure.is_none() => Some(rate),
@@ -80,9 +80,8 @@ impl RecordedCurve {
         rates
     }
 
-    /// What the checks call wrong or doubtful in the runs that count. Loads beyond what the storage sustains
-    /// are exempt: they miss their rate and fill the queue on purpose. Late starts are reported with the
-    /// answers.
+    /// Wrong figures and doubts in the runs that count. Loads that the storage does not sustain are exempt,
+    /// because they are meant to miss their rate and fill the queue. Late starts are reported with the answers.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let counts = |run: &&CurveRun| run.failure.is_none() && !run.measured.is_growing;
         let runs: Vec<_> =
@@ -166,7 +165,7 @@ pub(super) fn open(
     opened.resume(recorded)
 }
 
-/// Appends a run; on return it is on disk. The figures are returned as written.
+/// Appends a run and syncs it to disk. Returns the figures as they were written.
 pub(super) fn add<'a>(
     file: &'a mut ResultsFile<RecordedCurve>,
     curve: usize,

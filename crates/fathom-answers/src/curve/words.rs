@@ -12,7 +12,7 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Maximum number of loads of a curve; a larger number indicates a mistake in the arguments.
+/// Maximum number of loads per curve; a larger number indicates a mistake in the arguments.
 const MOST_RATES: usize = 200;
 /// Maximum number of curves.
 const MOST_CURVES: usize = 100;
@@ -33,7 +33,7 @@ pub(super) struct CurveOptions {
     pub(super) output: Option<PathBuf>,
     pub(super) is_dry_run: bool,
     pub(super) format: Format,
-    /// An option that was given but applies only to runs.
+    /// A given option that applies only to runs, for a message.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
@@ -122,7 +122,7 @@ fn read_own(words: &[OsString], options: &mut CurveOptions) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// Rates in I/Os per second, ascending, without duplicates.
+/// Parses rates in I/Os per second; sorts them and removes duplicates.
 fn rates(list: &str) -> Result<Vec<f64>, Failure> {
     let mut rates = Vec::new();
     for text in values(list) {
@@ -151,7 +151,7 @@ fn milliseconds(parser: &mut lexopt::Parser, option: &str, least: u64) -> Result
     Ok(time)
 }
 
-/// A time that may be 0.
+/// Parses a time that may be 0.
 fn ramp(text: &str) -> Result<u64, Failure> {
     let time = arguments::parse_milliseconds(text).filter(|time| *time >= 0.0).ok_or_else(|| {
         Failure::new(format!("--ramp: `{text}` is not a time; write seconds, or for example 500ms, 2m"))

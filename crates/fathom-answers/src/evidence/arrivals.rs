@@ -1,13 +1,14 @@
-//! Describes an open loop: whether the storage kept up, and what waiting added.
+//! Describes an open loop: whether the storage kept up with the arrivals, and how much waiting added to
+//! response times.
 
 use crate::figures;
 use fathom_results::DirectionResult;
 use fathom_results::model::ArrivalsResult;
 
-/// Maximum share of all arrivals that may be waiting at the end of a sustained load.
+/// Maximum share of all arrivals that may be waiting at the end for a load to count as sustained.
 const MOST_LEFT: f64 = 0.01;
 
-/// True when hardly any arrival was left at the end.
+/// True if hardly any arrival was waiting at the end.
 pub(crate) fn was_kept_up_with(arrivals: &ArrivalsResult) -> bool {
     arrivals.waiting as f64 <= MOST_LEFT * arrivals.due as f64
 }

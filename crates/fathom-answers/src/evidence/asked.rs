@@ -19,7 +19,7 @@ pub(crate) enum AskedWorkload {
     Mixed,
     /// Each trim is followed by a write to the same blocks.
     TrimWrite,
-    /// A value that is unknown here.
+    /// A value of `rw` that is unknown here.
     Other,
 }
 
@@ -32,42 +32,43 @@ pub(crate) struct Thinking<'a> {
     pub(crate) pause: f64,
     /// Number of I/Os between two pauses, if set.
     pub(crate) blocks: Option<f64>,
-    /// Duration of I/O between two pauses: as written, and in s.
+    /// Duration of I/O between two pauses: as the user wrote it, and in s.
     pub(crate) io_time: Option<(&'a str, f64)>,
 }
 
-/// Options of a job whose values matter here. For others, only their presence does.
+/// The options of a job whose values matter here. Of all other options, only the presence matters.
 #[derive(Debug)]
 pub(crate) struct Asked<'a> {
-    /// Name of its engine.
+    /// Name of the job's engine.
     pub(crate) engine: &'a str,
     /// The engine's declaration; `None` for an unknown engine.
     pub(crate) definition: Option<&'static EngineDef>,
-    /// Kind of its workload.
+    /// Kind of the job's workload.
     pub(crate) workload: AskedWorkload,
-    /// It uses random offsets.
+    /// True if the job uses random offsets.
     pub(crate) is_random: bool,
-    /// Clones (`numjobs`), at least 1.
+    /// Number of clones (`numjobs`), at least 1.
     pub(crate) clones: f64,
-    /// Queue depth of a clone, at least 1, whether or not its engine has queues.
+    /// Queue depth of a clone, at least 1, regardless of whether the engine has a queue.
     pub(crate) depth: f64,
     /// `direct`, or `buffered=0`.
     pub(crate) is_direct: bool,
-    /// Its verification method; `None` without one.
+    /// Verification method of the job; `None` without verification.
     pub(crate) verification: Option<&'a str>,
-    /// Bytes of each clone; `None` for a share, or all, of a file or device.
+    /// Number of bytes of each clone; `None` if it uses a file or device wholly, or a percentage of it.
     pub(crate) size: Option<f64>,
     /// Percentage of reads in the mix.
     pub(crate) read_share: f64,
-    /// Bytes per second of reads, writes and trims, or of all if there is one; empty without a limit.
+    /// Limits in bytes per second for reads, writes and trims; a single limit applies to all of them. Empty
+    /// without a limit.
     pub(crate) rate: Vec<Option<f64>>,
-    /// The same for I/Os per second.
+    /// Limits in I/Os per second, in the same form.
     pub(crate) rate_iops: Vec<Option<f64>>,
     /// Its pauses.
     pub(crate) thinking: Option<Thinking<'a>>,
-    /// Cycles spent busy after each I/O.
+    /// Number of cycles spent busy after each I/O.
     pub(crate) think_cycles: Option<f64>,
-    /// How its writes are made durable (`sync`).
+    /// How the job's writes are made durable (`sync`).
     pub(crate) write_sync: Option<&'a str>,
 }
 

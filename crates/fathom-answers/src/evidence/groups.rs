@@ -1,14 +1,14 @@
-//! Control group limits in force during the run, and whether they were reached. Only results of fathom contain
-//! them.
+//! Limits of the control groups during the run, and whether the job reached them. Only results of fathom
+//! contain them.
 
 use super::Evidence;
 use crate::figures;
 use fathom_results::model::{IoLimit, ProcessorLimit};
 
-/// Throttling in less than this percentage of a group's periods is negligible.
+/// Percentage of a group's periods with throttling below which the throttling is negligible.
 const THROTTLED_PERIODS: f64 = 25.0;
-/// Minimum share of a limit at which it counts as reached. Kernels allow short bursts, so whole runs end up on either side
-/// of the limit.
+/// Share of a limit from which the limit counts as reached. It is below 1, because kernels allow short bursts,
+/// so whole runs end up on either side of the limit.
 const MET: f64 = 0.85;
 /// Keys of I/O limits in version 2 of control groups.
 const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
@@ -29,12 +29,13 @@ pub(crate) struct IoLimited<'a> {
 }
 
 impl Throttled<'_> {
-    /// Share of periods in which the group was throttled, percent.
+    /// Percentage of periods in which the group was throttled.
     pub(crate) fn share(&self) -> f64 {
         100.0 * self.limit.throttled as f64 / self.limit.periods.max(1) as f64
     }
 
-    /// `the control group /a may use 0.200 of a CPU (cpu.max 20000 100000) and was held back in 32 of 32 periods, 2.51 s in all`
+    /// A phrase such as
+    /// `the control group /a may use 0.200 of a CPU (cpu.max 20000 100000) and was held back in 32 of 32 periods, 2.51 s in all`.
     pub(crate) fn told(&self) -> String {
         let limit = self.limit;
         let allowed = limit.quota_us as f64 / limit.period_us.max(1) as f64;
@@ -53,12 +54,13 @@ impl Throttled<'_> {
 }
 
 impl IoLimited<'_> {
-    /// The limit per second, and the rate reached.
+    /// The limit per second, and the rate that was reached.
     pub(crate) fn figures(&self) -> (f64, f64) {
         (self.allowed, self.reached)
     }
 
-    /// `the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were done`
+    /// A phrase such as
+    /// `the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were done`.
     pub(crate) fn told(&self) -> String {
         let shown = |value: f64| match self.key.ends_with("bps") {
             true => figures::bandwidth(value),
@@ -89,13 +91,13 @@ impl<'a> Evidence<'a> {
             .filter(|worst| worst.limit.throttled >= 2 && worst.share() >= THROTTLED_PERIODS)
     }
 
-    /// The same if it throttled the job at least once.
+    /// The CPU limit that throttled the job most, if it did so at least once.
     pub(crate) fn throttled_at_all(&self) -> Option<Throttled<'a>> {
         let limits = self.choices()?.limits.processors.iter().map(|limit| Throttled { limit });
         limits.max_by_key(|throttled| throttled.limit.throttled_us).filter(|worst| worst.limit.throttled > 0)
     }
 
-    /// Of the I/O limits that were reached, the one with the highest ratio of usage to limit.
+    /// The I/O limit with the highest ratio of usage to limit, among those that were reached.
     pub(crate) fn io_limited(&self) -> Option<IoLimited<'a>> {
         let seconds = self.elapsed_seconds()?;
         let limits = self.choices()?.limits.io.iter().filter(|limit| self.lies_on(&limit.device));
@@ -114,7 +116,7 @@ impl<'a> Evidence<'a> {
             .max_by(|a, b| (a.reached / a.allowed).total_cmp(&(b.reached / b.allowed)))
     }
 
-    /// Duration of the job between the two readings of its groups' counters.
+    /// Duration of the job between the two readings of its groups' counters, in seconds.
     fn elapsed_seconds(&self) -> Option<f64> {
         let time = self.choices()?.processors?;
         let processors = self.run.host.as_ref()?.processors.max(1);
@@ -122,13 +124,14 @@ impl<'a> Evidence<'a> {
         (elapsed_ms > 0.0).then_some(elapsed_ms / 1000.0)
     }
 
-    /// Rates of the job: bytes read, bytes written, reads, writes; only I/O that reaches a device unchanged counts.
+    /// Rates of the job: bytes read, bytes written, reads, writes. Only I/O that reaches a device unchanged
+    /// counts.
     fn own_rate(&self, place: usize) -> f64 {
         let direction = self.job.directions()[place % 2].filter(|_| self.is_direct());
         direction.map_or(0.0, |direction| if place < 2 { direction.bytes_per_second } else { direction.iops })
     }
 
-    /// True if the job's files are on this device, or may be because no devices are listed.
+    /// True if the job's files are on this device. Without a list of devices, they may be on any.
     fn lies_on(&self, device: &str) -> bool {
         let is_it = |disk: &fathom_results::model::DiskResult| {
             disk.name == device || disk.below.iter().any(|below| below == device)
@@ -181,7 +184,7 @@ mod tests {
         };
         let told = "the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were reached";
         assert_eq!(of(503, 0, "sda").as_deref(), Some(told));
-        // Other members of the group used the rest.
+        // Other members of the group used the rest of the limit.
         assert_eq!(of(50, 1006, "sda").as_deref(), Some(told));
         assert_eq!((of(300, 600, "sda"), of(503, 0, "sdb")), (None, None));
     }

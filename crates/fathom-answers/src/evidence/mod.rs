@@ -1,5 +1,5 @@
-//! Figures derived from a result to help interpret it: the queue depth reached, where the time of an I/O was
-//! spent, what the cache served, how the rate changed. Commands build their sentences from these.
+//! Figures derived from a result to help interpret it: the queue depth reached, where I/Os spent their time,
+//! what the cache served, how the rate changed. Commands build their sentences from these.
 
 pub(crate) mod arrivals;
 pub(crate) mod asked;
@@ -20,21 +20,22 @@ use fathom_stats::Direction;
 use std::collections::BTreeMap;
 use trend::Trend;
 
-/// Fewer milliseconds are not divided by a number of I/Os, because the kernel counts whole milliseconds.
+/// Minimum number of milliseconds to divide by a number of I/Os; a smaller one is too coarse, because the
+/// kernel counts whole milliseconds.
 const LEAST_TICKS: u64 = 10;
 
-/// A job of a result, with what follows from its options.
+/// A job of a result, with the conclusions from its options.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     pub(crate) run: &'a RunResult,
     pub(crate) job: &'a JobResult,
-    /// Its requested workload.
+    /// The workload that the job's options request.
     pub(crate) asked: Asked<'a>,
     /// Index of the job in the result.
     index: usize,
 }
 
-/// How much of the jobs' I/O in one direction the devices moved.
+/// The share of the jobs' I/O in one direction that the devices moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DeviceShare {
     /// Bytes that all jobs moved.
@@ -44,7 +45,7 @@ pub(crate) struct DeviceShare {
 }
 
 impl DeviceShare {
-    /// The devices' share; 1 if they moved as much.
+    /// The devices' share; 1 if they moved at least as many bytes as the jobs.
     pub(crate) fn ratio(&self) -> f64 {
         self.device_bytes as f64 / self.job_bytes.max(1) as f64
     }
@@ -62,19 +63,20 @@ impl<'a> Evidence<'a> {
         (0..run.jobs.len()).map(|index| Evidence::of(run, index)).collect()
     }
 
-    /// How the job was run; only in results of fathom, and missing where several jobs with the same name were
-    /// merged.
+    /// The settings with which the job ran. Only results of fathom have them, unless several jobs with the same
+    /// name were merged.
     pub(crate) fn choices(&self) -> Option<&'a JobChoices> {
         let mut named = self.run.choices.iter().filter(|choices| choices.name == self.job.name);
         named.next().filter(|_| named.next().is_none())
     }
 
-    /// I/Os of all directions.
+    /// Number of I/Os in all directions.
     pub(crate) fn ios(&self) -> u64 {
         self.job.active().iter().map(|(_, direction)| direction.total_ios).sum()
     }
 
-    /// From the start of the job's I/O to its end, ms: directions overlap, but a write job is verified afterwards.
+    /// Time from the start of the job's I/O to its end, ms. The times of directions overlap, except for a write
+    /// job, which verifies afterwards.
     pub(crate) fn span_ms(&self) -> u64 {
         let only_writes = self.asked.workload == AskedWorkload::Write;
         let times = self.job.active().into_iter().map(|(_, direction)| direction.runtime_ms);
@@ -89,12 +91,13 @@ impl<'a> Evidence<'a> {
         self.asked.definition.is_some_and(|engine| engine.synchronous)
     }
 
-    /// True if its data is in files and devices of the machine that ran it. Assumed for unknown engines.
+    /// True if the job's data is in files and devices of the machine that ran it; unknown engines are assumed
+    /// to work on such data.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.asked.definition.is_none_or(|engine| engine.has_storage() && !engine.is_remote())
     }
 
-    /// True if it does real I/O.
+    /// True if the job does real I/O.
     pub(crate) fn has_storage(&self) -> bool {
         self.asked.definition.is_none_or(EngineDef::has_storage)
     }
@@ -109,20 +112,20 @@ impl<'a> Evidence<'a> {
     pub(crate) fn is_direct(&self) -> bool {
         match self.asked.definition {
             Some(engine) if engine.is_remote() => true,
-            // Mapped files are in the page cache.
+            // Mapped files are always in the page cache.
             Some(engine) if engine.maps_files => false,
             _ => self.asked.is_direct,
         }
     }
 
-    /// Number of clones that this entry sums up. fio does not always report group_reporting, so the job's
-    /// entries are counted; if other jobs were merged in as well, the number follows from the sum of the run
+    /// Number of clones that this entry sums up. fio does not always report `group_reporting`, so the job's
+    /// entries are counted. If other jobs were merged in as well, the number is derived from the sum of the run
     /// times.
     pub(crate) fn clones(&self) -> f64 {
         let is_same = |job: &&JobResult| job.name == self.job.name && job.group_id == self.job.group_id;
         let entries = self.run.jobs.iter().filter(is_same).count().max(1) as f64;
         let by_number = self.asked.clones / entries;
-        // Over several hosts, clones with the same number form one entry.
+        // In a run over several hosts, clones with the same number form one entry.
         if by_number > 1.0 && self.run.hosts.is_none() {
             return by_number;
         }
@@ -144,7 +147,7 @@ impl<'a> Evidence<'a> {
     /// Mean number of I/Os in flight over the run: rate times latency (Little's law); `None` without latencies.
     pub(crate) fn depth_reached(&self) -> Option<f64> {
         let span = self.span_ms().max(1) as f64;
-        // A direction that was active for part of the time counts for that part.
+        // A direction that was active for part of the time counts in proportion to that part.
         let share = |direction: &DirectionResult| match direction.runtime_ms {
             0 => 1.0,
             time => (time as f64 / span).min(1.0),
@@ -153,7 +156,7 @@ impl<'a> Evidence<'a> {
             .job
             .active()
             .iter()
-            // cpuio reports its work as I/Os of 0 bytes in no time.
+            // cpuio reports its work as I/Os of 0 bytes that took no time, which are left out.
             .filter(|(_, direction)| {
                 whole_latency_ns(direction) > 0.0 && direction.io_bytes + direction.runtime_ms > 0
             })
@@ -162,17 +165,17 @@ impl<'a> Evidence<'a> {
         (!parts.is_empty()).then(|| parts.iter().sum())
     }
 
-    /// Share of a processor that each clone used, percent: user and system.
+    /// Share of a processor that each clone used, in percent: user and system time.
     pub(crate) fn processor(&self) -> (f64, f64) {
         (self.job.usr_cpu, self.job.sys_cpu)
     }
 
-    /// Converts a share of a processor per clone, in percent, to ns per I/O.
+    /// Converts the share of a processor that each clone used, in percent, to processor time per I/O in ns.
     pub(crate) fn ns_per_io(&self, share: f64) -> f64 {
         share / 100.0 * self.job.runtime_ms as f64 * 1e6 / self.ios().max(1) as f64
     }
 
-    /// The busiest device of the run; `None` if its counters also include other jobs that ran at other times.
+    /// The busiest device of the run; `None` if the device counters also include jobs that ran at other times.
     pub(crate) fn busiest_device(&self) -> Option<&'a DiskResult> {
         if self.shares_counters() || self.is_on_server() {
             return None;
@@ -180,7 +183,7 @@ impl<'a> Evidence<'a> {
         self.disks().max_by(|a, b| a.util.total_cmp(&b.util))
     }
 
-    /// The kernel's device counters while the job ran: for its stage, on its machine.
+    /// The kernel's device counters while the job ran: those of its stage, on its machine.
     pub(crate) fn disks(&self) -> impl Iterator<Item = &'a DiskResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
         let list = self.stage().map_or(&self.run.disk_util, |stage| &stage.disk_util);
@@ -192,7 +195,7 @@ impl<'a> Evidence<'a> {
         self.run.stages.iter().find(|stage| stage.groups.contains(&self.job.group_id))
     }
 
-    /// True if both jobs share the kernel's counters.
+    /// True if the kernel's counters cover both jobs together.
     pub(crate) fn shares_stage_with(&self, other: &Evidence<'_>) -> bool {
         match (self.stage(), other.stage()) {
             (Some(own), Some(theirs)) => std::ptr::eq(own, theirs),
@@ -205,7 +208,7 @@ impl<'a> Evidence<'a> {
         self.neighbours().any(|job| self.run.is_set(job, "verify_only"))
     }
 
-    /// Jobs that share these counters, including this one.
+    /// Jobs that these counters also cover, including this one.
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
         let stage = self.stage();
@@ -220,8 +223,8 @@ impl<'a> Evidence<'a> {
         self.stage().is_none() && self.neighbours().any(is_other) && !self.groups_ran_together()
     }
 
-    /// The whole run was hardly longer than the longest group, but shorter than their sum. fio does not report
-    /// which groups waited for others.
+    /// True if the run was hardly longer than the longest group but shorter than the sum of all groups, so that
+    /// they ran together. fio does not report which groups waited for others.
     fn groups_ran_together(&self) -> bool {
         let mut longest_ms = BTreeMap::<u64, u64>::new();
         for job in &self.run.jobs {
@@ -231,7 +234,7 @@ impl<'a> Evidence<'a> {
         }
         let elapsed_ms = 1000 * self.run.jobs.iter().filter_map(|job| job.elapsed_seconds).max().unwrap_or(0);
         let (longest, sum) = (longest_ms.values().max().copied().unwrap_or(0), longest_ms.values().sum());
-        // Whole seconds, rounded up.
+        // The elapsed time is in whole seconds, rounded up.
         elapsed_ms > 0 && elapsed_ms <= longest + 1500 && elapsed_ms < sum
     }
 
@@ -247,20 +250,20 @@ impl<'a> Evidence<'a> {
         share(on_storage, self.disks(), direction)
     }
 
-    /// Mean ns of an I/O of a direction in the device and its queue, by the kernel's counters; `None` if too
-    /// few milliseconds were counted to divide.
+    /// Mean time in ns that an I/O of a direction spent in the device and its queue, by the kernel's counters;
+    /// `None` if too few milliseconds were counted to divide.
     pub(crate) fn device_ns(&self, direction: usize) -> Option<f64> {
         let (ios, ticks) = self.device_ticks(direction)?;
         (ticks >= LEAST_TICKS).then(|| ticks as f64 * 1e6 / ios as f64)
     }
 
-    /// Upper bound of [`device_ns`](Self::device_ns), even if there are too few milliseconds to compute it.
+    /// Upper bound of [`device_ns`](Self::device_ns), even if too few milliseconds were counted to compute it.
     pub(crate) fn device_ns_at_most(&self, direction: usize) -> Option<f64> {
         let (ios, ticks) = self.device_ticks(direction)?;
         Some(ticks.max(LEAST_TICKS) as f64 * 1e6 / ios as f64)
     }
 
-    /// I/Os of the busiest device and the milliseconds that they took.
+    /// Number of I/Os of the busiest device, and the milliseconds that they took.
     fn device_ticks(&self, direction: usize) -> Option<(u64, u64)> {
         let device = self.busiest_device()?;
         let (ios, ticks) =
@@ -284,8 +287,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Share of all jobs' bytes that the devices moved, reads (0) or writes (1); `None` if unknown: there are no
-/// devices, none that counts bytes, or jobs that report all directions together.
+/// Share of all jobs' bytes that the devices moved, reads (0) or writes (1); `None` if the share is unknown,
+/// because no device is listed, none counts bytes, or a job reports all directions together.
 pub(crate) fn device_share(run: &RunResult, direction: usize) -> Option<DeviceShare> {
     share(run.jobs.iter(), run.disk_util.iter(), direction)
 }
@@ -297,7 +300,7 @@ fn share<'a>(
 ) -> Option<DeviceShare> {
     let bytes = |job: &JobResult| job.io_bytes(Direction::ALL[direction]);
     let sectors = |disk: &&DiskResult| [disk.read_sectors, disk.write_sectors][direction];
-    // Some drivers do not count sectors, which shows as I/Os without sectors.
+    // Some drivers do not count sectors, so their devices have I/Os without sectors.
     let tells = |disk: &&DiskResult| {
         disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0
     };
@@ -308,7 +311,8 @@ fn share<'a>(
     (job_bytes > 0 && disks.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
 }
 
-/// Sectors that a device moved for its own files rather than for a stacked device, which counts them itself.
+/// Number of sectors that a device moved for its own files. I/O for a stacked device is left out, because that
+/// device counts it itself.
 fn own_sectors(disk: &DiskResult, all: &[&DiskResult], sectors: impl Fn(&&DiskResult) -> u64) -> u64 {
     if disk.is_member {
         return 0;
@@ -321,7 +325,7 @@ fn own_sectors(disk: &DiskResult, all: &[&DiskResult], sectors: impl Fn(&&DiskRe
     sectors(&disk).saturating_sub(used().filter(is_right_above).map(&sectors).sum())
 }
 
-/// Mean ns from the start of an I/O to its end.
+/// Mean time from the start of an I/O to its end, in ns.
 pub(crate) fn whole_latency_ns(direction: &DirectionResult) -> f64 {
     match direction.lat.mean_ns > 0.0 {
         true => direction.lat.mean_ns,
@@ -373,7 +377,7 @@ mod tests {
         let sda = r#"{"name":"sda"}"#;
         assert_eq!(bytes(&[upper, lower, sda].join(",")), Some(95));
         assert_eq!(bytes(&[upper, sda].join(",")), Some(95));
-        // It moved more than the disk did, so a layer between them caches.
+        // The stacked device moved more than the disk, so a layer between them caches.
         assert_eq!(bytes(&[dm, lower, sda].join(",")), Some(110));
     }
 

@@ -1,5 +1,5 @@
 //! Traffic of the network or user-space file system that holds the files: whether the page cache, the client's
-//! cache or the network served the I/O, and how to measure without these caches.
+//! cache or the network served the I/O, and how to measure without the caches.
 
 use super::Evidence;
 use crate::figures;
@@ -7,33 +7,34 @@ use fathom_results::model::{FileSystemReport, HostReport, MountReport};
 use fathom_stats::Direction;
 use fathom_stats::mounts::is_in_user_space;
 
-/// Below this share of the jobs' bytes, a layer was not involved in most of the I/O.
+/// Share of the jobs' bytes below which a layer was not involved in most of the I/O.
 const TOOK_PART: f64 = 0.5;
 /// Factor over the jobs' bytes above which the client moved more than requested.
 const MUCH_MORE: f64 = 2.0;
 
-/// The file system of a run's files, if it is the only one and is a network or user-space file system.
+/// The network or user-space file system that holds a run's files, if there is only one file system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mount<'a> {
     pub(crate) system: &'a FileSystemReport,
-    /// Its traffic while the job, or other jobs of its stage, ran.
+    /// Traffic of the file system while the job, or other jobs of its stage, ran.
     traffic: Option<&'a MountReport>,
 }
 
-/// Bytes of one direction: the total of all jobs, and upper bounds of what reached the layers below.
+/// Bytes in one direction: the total of all jobs, and upper bounds of the bytes that reached the layers below.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    /// Reads (0) or writes (1).
+    /// The direction: reads (0) or writes (1).
     direction: usize,
     pub(crate) job_bytes: u64,
     /// Bytes between the kernel and the client, or between the kernel and the server if the kernel is the client.
     pub(crate) client_bytes: Option<u64>,
-    /// Bytes through the network. May exceed the jobs' bytes, because other programs use the network as well.
+    /// Bytes that went through the network. They may exceed the jobs' bytes, because other programs use the
+    /// network as well.
     pub(crate) network_bytes: Option<u64>,
 }
 
 impl<'a> Evidence<'a> {
-    /// The file system of the files, if it is a network file system or in user space.
+    /// The file system of the files, if it is a network or user-space file system.
     pub(crate) fn mount(&self) -> Option<Mount<'a>> {
         let host = self.run.host.as_ref().filter(|_| self.is_on_this_machine())?;
         let mount = Mount::of_host(host).or_else(|| self.mount_of_stage(&host.file_systems))?;
@@ -45,14 +46,14 @@ impl<'a> Evidence<'a> {
         Some(Mount { traffic, ..mount })
     }
 
-    /// The only one of a run's file systems that the job's stage used.
+    /// The file system that the job's stage used, if it used only one.
     fn mount_of_stage(&self, systems: &'a [FileSystemReport]) -> Option<Mount<'a>> {
         let stage = self.stage().filter(|stage| stage.disk_util.is_empty())?;
         let [used] = stage.mounts.as_slice() else { return None };
         Mount::of(systems.iter().find(|system| system.directory == used.directory)?)
     }
 
-    /// Traffic of a mount in one direction; `None` if the jobs moved no data there.
+    /// Traffic of a mount in one direction; `None` if the jobs moved no data in that direction.
     pub(crate) fn passage(&self, mount: &Mount<'_>, direction: usize) -> Option<Passage> {
         let bytes = self.neighbours().map(|job| job.io_bytes(Direction::ALL[direction]));
         mount.passage(bytes.sum(), direction)
@@ -64,13 +65,13 @@ impl<'a> Mount<'a> {
         matters(system).then_some(Mount { system, traffic: None })
     }
 
-    /// The only file system of a host.
+    /// The file system of a host, if it has only one.
     fn of_host(host: &'a HostReport) -> Option<Mount<'a>> {
         let [system] = host.file_systems.as_slice() else { return None };
         Mount::of(system).filter(|_| host.devices.is_empty())
     }
 
-    /// The only file system of a whole run.
+    /// The file system of a whole run, if it has only one.
     pub(crate) fn of_run(run: &'a fathom_results::RunResult) -> Option<Mount<'a>> {
         let mount = Mount::of_host(run.host.as_ref()?)?;
         Some(Mount { traffic: run.mounts.first(), ..mount })
@@ -79,7 +80,7 @@ impl<'a> Mount<'a> {
     /// Traffic in one direction, given the bytes that the jobs moved.
     pub(crate) fn passage(&self, job_bytes: u64, direction: usize) -> Option<Passage> {
         let traffic = self.traffic?;
-        // The daemon answers reads by writing, and receives written data by reading.
+        // A daemon answers reads by writing to the kernel, and receives written data by reading from it.
         let counted = traffic.daemon.filter(|_| COUNTED.contains(&self.system.kind.as_str()));
         let client = counted.map(|moved| [moved.write_bytes, moved.read_bytes][direction]);
         let own = |moved: fathom_stats::mounts::MovedBytes| [moved.read_bytes, moved.write_bytes][direction];
@@ -106,7 +107,7 @@ impl<'a> Mount<'a> {
         is_in_user_space(&self.system.kind)
     }
 
-    /// Name of its client: the program, or the kernel's name of the file system.
+    /// Name of the client: the program, or the kernel's name of the file system.
     pub(crate) fn client(&self) -> &'a str {
         match &self.system.daemon {
             Some(daemon) => &daemon.name,
@@ -114,7 +115,7 @@ impl<'a> Mount<'a> {
         }
     }
 
-    /// What its client caches, and how to mount it without caches.
+    /// What the client caches, and how to mount it without caches.
     pub(crate) fn caches(&self) -> &'static str {
         let known = CLIENTS.iter().find(|(kind, _)| *kind == self.system.kind);
         known.map_or(
@@ -130,7 +131,7 @@ pub(crate) fn matters(system: &FileSystemReport) -> bool {
     system.transport.is_some() || is_in_user_space(&system.kind)
 }
 
-/// `fuse.sshfs (me@host:/data at /mnt, over SSH, served by sshfs, process 1234)`.
+/// A description such as `fuse.sshfs (me@host:/data at /mnt, over SSH, served by sshfs, process 1234)`.
 pub(crate) fn told(system: &FileSystemReport) -> String {
     let mut text = format!("{} ({} at {}", system.kind, system.source, system.directory);
     if let Some(transport) = &system.transport {
@@ -146,33 +147,33 @@ pub(crate) fn told(system: &FileSystemReport) -> String {
 }
 
 impl Passage {
-    /// Most of it did not even reach the client.
+    /// True if most of the I/O did not even reach the client.
     pub(crate) fn stayed_in_page_cache(&self) -> bool {
         self.client_bytes.is_some_and(|bytes| (bytes as f64) < TOOK_PART * self.job_bytes as f64)
     }
 
-    /// Most of it did not reach the network.
+    /// True if most of the I/O did not reach the network.
     pub(crate) fn stayed_on_machine(&self) -> bool {
         self.network_bytes.is_some_and(|bytes| (bytes as f64) < TOOK_PART * self.job_bytes as f64)
     }
 
-    /// Part of it did not reach the network.
+    /// True if part of the I/O did not reach the network.
     pub(crate) fn stayed_partly(&self, share: f64) -> bool {
         self.network_bytes.is_some_and(|bytes| (bytes as f64) < share * self.job_bytes as f64)
     }
 
-    /// `reads moved 64 MiB`.
+    /// A phrase such as `reads moved 64 MiB`.
     pub(crate) fn of_jobs(&self) -> String {
         format!("{} moved {}", ["reads", "writes"][self.direction], figures::size(self.job_bytes))
     }
 
-    /// `the network interfaces received 1 MiB`.
+    /// A phrase such as `the network interfaces received 1 MiB`.
     pub(crate) fn of_network(&self) -> Option<String> {
         let verb = ["received", "sent"][self.direction];
         Some(format!("the network interfaces {verb} {}", figures::size(self.network_bytes?)))
     }
 
-    /// A sentence about the network's part, if it had one.
+    /// A sentence about the traffic of the network, if it was involved.
     pub(crate) fn network_sentence(&self) -> Option<String> {
         let network = self.of_network().filter(|_| !self.stayed_on_machine())?;
         let share = self.network_bytes? as f64 / self.job_bytes as f64;
@@ -184,12 +185,13 @@ impl Passage {
     }
 }
 
-/// File systems whose daemons use system calls that the kernel counts. Others may use splice, which is not counted.
+/// File systems whose daemons use system calls that the kernel counts. Other daemons may use splice, which the
+/// kernel does not count.
 const COUNTED: [&str; 4] = ["fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"];
-/// Clients that do not cache data. If less was received than was read, the data was compressed.
+/// Clients that do not cache data. If such a client received less than was read, the data was compressed.
 const KEEP_NOTHING: [&str; 1] = ["fuse.sshfs"];
 
-/// What clients cache, by the kernel's name of the file system.
+/// What clients cache, indexed by the kernel's name of the file system.
 const CLIENTS: [(&str, &str); 15] = [
     (
         "9p",
@@ -285,7 +287,8 @@ mod tests {
         let ssh = r#","transport":"SSH""#;
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 0), Some((Some(2), Some(3))));
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 1), Some((Some(1), Some(4))));
-        // It is unknown whether the network is involved, and what the kernel counts for the daemon.
+        // For this file system, it is unknown whether the network is involved and what the kernel counts for
+        // the daemon.
         assert_eq!(passage_of("fuse.other", "", fuse, 0), Some((None, None)));
         let nfs = r#""server":{"read_bytes":5,"write_bytes":6}"#;
         assert_eq!(passage_of("nfs4", r#","transport":"NFS 4.2""#, nfs, 1), Some((Some(6), Some(6))));

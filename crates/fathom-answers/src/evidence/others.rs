@@ -1,28 +1,29 @@
-//! I/O of other programs on a job's devices: the kernel's counters minus the I/O of the run's jobs.
+//! I/O that other programs did on a job's devices: the kernel's counters minus the I/O of the run's jobs.
 
 use super::{Evidence, own_sectors};
 use crate::figures;
 use fathom_results::model::DiskResult;
 use fathom_stats::Direction;
 
-/// I/O of a device beyond this multiple of the jobs' I/O is attributed to others.
+/// I/O of a device beyond this multiple of the jobs' I/O is attributed to other programs.
 const OWN: f64 = 1.1;
-/// A file system may write this multiple of the jobs' bytes: journal and metadata.
+/// Multiple of the jobs' bytes that a file system may write, because of its journal and metadata.
 const OF_FILE_SYSTEM: f64 = 3.0;
 
-/// I/O on the job's devices that did not come from the run.
+/// I/O on the job's devices that did not belong to the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OtherIo {
-    /// Reads and writes.
+    /// Number of reads and of writes.
     pub(crate) ios: [f64; 2],
     /// Their bytes.
     pub(crate) bytes: [f64; 2],
-    /// Share of the time that I/Os took in the devices, percent.
+    /// Percentage of the time that I/Os spent in the devices.
     pub(crate) time_share: f64,
 }
 
 impl OtherIo {
-    /// `18.0k writes (1.10 GiB) from outside this run: 95.1 % of the time that I/Os spent in the device`
+    /// A phrase such as
+    /// `18.0k writes (1.10 GiB) from outside this run: 95.1 % of the time that I/Os spent in the device`.
     pub(crate) fn told(&self) -> String {
         let part = |(direction, name): (usize, &str)| {
             (self.ios[direction] >= 0.5).then(|| {
@@ -43,7 +44,7 @@ impl OtherIo {
 }
 
 impl Evidence<'_> {
-    /// `None` if the result does not show such I/O, or if there was none.
+    /// I/O of other programs; `None` if the result does not show any.
     pub(crate) fn other_io(&self) -> Option<OtherIo> {
         let disks: Vec<&DiskResult> = self.disks().collect();
         let jobs: Vec<_> = self.neighbours().collect();
@@ -70,7 +71,8 @@ impl Evidence<'_> {
                 .filter_map(|job| job.directions()[direction])
                 .map(|figures| figures.io_bytes as f64)
                 .sum();
-            // Trims cause metadata writes, and caches read ahead and write back at any time.
+            // A device may do more I/O than the jobs without other programs: trims cause metadata writes, and
+            // caches read ahead and write back at any time.
             let is_told = match direction {
                 _ if is_direct => true,
                 0 => false,
@@ -116,7 +118,7 @@ mod tests {
             found.told(),
             "18.0k writes (70.3 MiB) from outside this run: 95.0 % of the time that I/Os spent in the device"
         );
-        // The cache reads ahead, but writes only what was written.
+        // The cache reads ahead, but writes only data that the job has written.
         let buffered = reads.replace("\"1\"", "\"0\"");
         assert_eq!(others(&buffered, &own.replace("800", "8000")), None);
         assert!(others(&buffered, &hammered).is_some());

@@ -7,19 +7,20 @@ use fathom_stats::timeline::coarse_bin_of;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// A gap of this length always counts as an outage.
+/// Length in ms from which a gap always counts as an outage.
 const LONG_MS: f64 = 1000.0;
-/// A gap of this length is an outage if it is a large enough share of the job's time.
+/// Length in ms from which a gap is an outage if it is a large enough share of the job's time.
 const SHORT_MS: f64 = 500.0;
 const SHARE: f64 = 0.1;
-/// Minimum number of I/Os that would normally have completed during an outage: with fewer, gaps may be chance.
+/// Minimum number of I/Os that would normally have completed during an outage; with fewer, the gap may be
+/// chance.
 const EXPECTED_IOS: f64 = 20.0;
-/// An I/O that waited for the end of an outage took at least this multiple of the median, because a long queue
-/// alone is not an outage.
+/// Minimum ratio of an I/O's latency to the median for an I/O that waited for the end of an outage; a long
+/// queue alone is not an outage.
 const TIMES_MEDIAN: f64 = 5.0;
-/// I/Os that waited for its end took at least this share of its length.
+/// Minimum share of an outage's length that an I/O which waited for its end must have taken.
 const WAITED: f64 = 0.5;
-/// Consecutive points without I/O that prove an outage by themselves.
+/// Number of consecutive points without I/O that prove an outage by themselves.
 const EMPTY_POINTS: usize = 2;
 
 /// What the job was waiting for during an outage.
@@ -29,7 +30,7 @@ pub(crate) enum Awaited {
     Ios,
     /// A sync.
     Sync,
-    /// Nothing visible in the result: the job itself was stopped.
+    /// No visible event; the job itself was stopped.
     Nothing,
 }
 
@@ -40,12 +41,12 @@ pub(crate) struct Outage {
     pub(crate) begin_ms: f64,
     pub(crate) length_ms: f64,
     pub(crate) awaited: Awaited,
-    /// Points of the timeline that it distorts.
+    /// Points of the timeline that the outage distorts.
     pub(crate) points: RangeInclusive<usize>,
 }
 
 impl Outage {
-    /// Share of it that another period covers.
+    /// Share of the outage that another period covers.
     pub(crate) fn share_within(&self, begin_ms: f64, length_ms: f64) -> f64 {
         let end = (self.begin_ms + self.length_ms).min(begin_ms + length_ms);
         (end - self.begin_ms.max(begin_ms)).max(0.0) / self.length_ms.max(1.0)
@@ -88,7 +89,7 @@ impl Evidence<'_> {
         (0..search.points.len()).filter_map(|at| search.ending_in(at)).collect()
     }
 
-    /// True if pauses between I/Os may be the job's own.
+    /// True if gaps between I/Os may be pauses that the job itself makes.
     fn sets_its_pace(&self) -> bool {
         const OPTIONS: [&str; 12] = [
             "rate",
@@ -110,7 +111,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Data for the search.
+/// Data for the search for outages.
 struct Search {
     points: Vec<OutagePoint>,
     /// The longest latency of each direction.
@@ -123,7 +124,7 @@ struct Search {
 }
 
 impl Search {
-    /// The outage that ended when I/O resumed in this point.
+    /// The outage that ended when I/O resumed in this point, if there was one.
     fn ending_in(&self, at: usize) -> Option<Outage> {
         let point = &self.points[at];
         if point.ios == 0 {
@@ -134,7 +135,7 @@ impl Search {
         let empty_ms = if before.is_some() { point.start_ms - self.points[at - empty].start_ms } else { 0.0 };
         let (longest_ms, long_ios) = self.longest_in(point);
         let is_unusual = longest_ms >= TIMES_MEDIAN * self.median_ms;
-        // Either nothing completed, or everything in flight took that long.
+        // An outage requires that no I/O completed, or that all I/Os in flight took that long.
         let all_waited = empty >= EMPTY_POINTS && before.is_some() || long_ios as f64 >= self.depth;
         let (length_ms, awaited) = if is_unusual && all_waited && longest_ms >= WAITED * empty_ms {
             (longest_ms.max(empty_ms), Awaited::Ios)
@@ -159,8 +160,8 @@ impl Search {
         is_long && self.ios_per_ms * outage.length_ms >= EXPECTED_IOS
     }
 
-    /// The longest latency in a point, ms, and the number of I/Os that took at least half of it. Bins are
-    /// coarse; the longest latency of a direction is exact in its point.
+    /// The longest latency in a point, ms, and the number of I/Os that took at least half of it. Histogram bins
+    /// are coarse, but the longest latency of each direction is known exactly.
     fn longest_in(&self, point: &OutagePoint) -> (f64, u64) {
         let Some(&longest) = point.bins.keys().next_back() else { return (0.0, 0) };
         let is_in_bin = |ms: &&f64| coarse_bin_of((**ms * 1e6) as u64) == coarse_bin_of(longest);
@@ -169,8 +170,8 @@ impl Search {
         (if exact > 0.0 { exact } else { longest as f64 / 1e6 }, long_ios)
     }
 
-    /// Start of an outage that ended in this point: in the last earlier point with an I/O, as far as its length
-    /// allows.
+    /// Start of an outage that ended in this point. It is in the last earlier point with an I/O, as far as the
+    /// outage's length allows.
     fn begin_of(&self, at: usize, empty: usize, length_ms: f64) -> f64 {
         let point = &self.points[at];
         let (earliest, latest) = (point.start_ms - length_ms, point.end_ms - length_ms);
@@ -202,7 +203,7 @@ fn points_of(timeline: &TimelineJobResult) -> Vec<OutagePoint> {
     timeline.points.iter().enumerate().map(point).collect()
 }
 
-/// Median latency, ms.
+/// The median latency of all points, ms.
 fn median_ms(points: &[OutagePoint]) -> f64 {
     let mut all = BTreeMap::<u64, u64>::new();
     points.iter().flat_map(|point| &point.bins).for_each(|(ns, count)| *all.entry(*ns).or_default() += count);

@@ -1,18 +1,18 @@
-//! Limits of the job itself: rates and think time.
+//! Limits that the job itself sets: rates and think time.
 
 use crate::evidence::Evidence;
 use crate::evidence::asked::{AskedWorkload, Thinking};
 use crate::figures;
 
-/// Upper bound of any CPU's frequency, for a lower bound on the time of a number of cycles.
+/// Upper bound of any CPU's frequency, from which a lower bound on the duration of a number of cycles follows.
 const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
-/// A limit, and how much of it was used.
+/// A limit, and how much of it the job used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OwnLimit {
     /// The option.
     pub(crate) option: &'static str,
-    /// The limit of all clones together.
+    /// The limit for all clones together.
     pub(crate) allowed: f64,
     /// Their rate.
     pub(crate) reached: f64,
@@ -25,7 +25,7 @@ impl OwnLimit {
     }
 }
 
-/// The rate limits of a job, `rate` in bytes per second and `rate_iops` in I/Os per second.
+/// The rate limits of a job: `rate` in bytes per second, and `rate_iops` in I/Os per second.
 pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
     let mut limits = Vec::new();
     for (option, allowed) in [("rate", &evidence.asked.rate), ("rate_iops", &evidence.asked.rate_iops)] {
@@ -51,8 +51,8 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
     limits
 }
 
-/// The limit of a job that reports all directions together: the sum over its directions; `None` if one of them
-/// is unlimited.
+/// The total limit of a job that reports all directions together: the sum over its directions; `None` if one of
+/// them is unlimited.
 fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
     let directions: &[usize] = match evidence.asked.workload {
         AskedWorkload::Read => &[0],
@@ -68,7 +68,7 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
     directions.iter().map(of_direction).sum()
 }
 
-/// Time that a job spent in pauses that it requested.
+/// Time that a job spent in pauses that its options request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pauses {
     /// The options, and when they cause pauses.
@@ -77,12 +77,12 @@ pub(crate) struct Pauses {
     pub(crate) share: f64,
 }
 
-/// Time spent in `thinktime`, by number of I/Os or by time.
+/// Time spent in `thinktime` pauses, which follow a number of I/Os or a duration.
 pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     let &Thinking { written, pause, blocks, io_time } = evidence.asked.thinking.as_ref()?;
     let run_time = evidence.job.runtime_ms.max(1) as f64 / 1000.0;
     let ios = evidence.ios();
-    // With `thinktime_iotime`, I/Os count only if `thinktime_blocks` is set as well.
+    // With `thinktime_iotime`, the number of I/Os matters only if `thinktime_blocks` is set as well.
     let by_count = (io_time.is_none() || blocks.is_some()).then(|| {
         let every = blocks.unwrap_or(1.0).max(1.0);
         let when = if every > 1.0 { format!("every {every}") } else { "each".to_owned() };
@@ -98,7 +98,7 @@ pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     by_count.into_iter().chain(by_time).max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-/// Minimum time spent in `thinkcycles`, on any processor.
+/// Lower bound of the time spent in `thinkcycles`, whose duration depends on the processor.
 pub(crate) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
     let cycles = evidence.asked.think_cycles?;
     let ios = evidence.ios() as f64;
@@ -143,7 +143,7 @@ mod tests {
         };
         assert_eq!(share(r#""thinktime":"1000""#), Some(41.0));
         assert_eq!(share(r#""thinktime":"1s","thinktime_blocks":"1k""#), Some(40.0));
-        // In seconds of I/O; without thinktime_blocks, I/Os do not count.
+        // Pauses follow seconds of I/O; without thinktime_blocks, the number of I/Os does not matter.
         assert_eq!(share(r#""thinktime":"1s","thinktime_iotime":"4""#), Some(20.0));
         assert_eq!(share(r#""thinktime":"1s","thinktime_iotime":"4","thinktime_blocks":"512""#), Some(80.0));
         assert_eq!(share(r#""thinktime":"0""#), None);

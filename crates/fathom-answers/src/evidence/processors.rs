@@ -1,11 +1,12 @@
-//! Time that a job was runnable without a CPU, and what used the CPUs. Only results of fathom contain this.
+//! Time that a job was runnable without a CPU, and what used the CPUs. Only results of fathom contain these
+//! figures.
 
 use super::Evidence;
 use crate::figures;
 
-/// Below this share of the run time, in percent, waits are negligible.
+/// Percentage of the run time below which waits are negligible.
 const WORTH_TELLING: f64 = 5.0;
-/// Shorter waits, in ns, are wake-ups of an idle CPU.
+/// Mean length of a wait, in ns, up to which it is only a wake-up of an idle CPU.
 const SHORTEST_NS: f64 = 20_000.0;
 /// Minimum share of CPU time, in percent, at which steal time is reported.
 const STOLEN: f64 = 5.0;
@@ -25,9 +26,9 @@ pub(crate) struct ProcessorWait {
     pub(crate) others: f64,
     /// Number of CPUs of the machine.
     pub(crate) processors: u32,
-    /// Share of all CPU time that was busy, percent.
+    /// Percentage of all CPU time in which CPUs were busy.
     pub(crate) busy: f64,
-    /// Share of CPU time that the hypervisor gave to other guests, percent.
+    /// Percentage of all CPU time that the hypervisor gave to other guests.
     pub(crate) stolen: f64,
 }
 
@@ -52,7 +53,7 @@ impl ProcessorWait {
         self.busy + self.stolen >= FULL && self.others >= 0.5 * f64::from(self.processors)
     }
 
-    /// True if the hypervisor took part of the time.
+    /// True if the hypervisor took part of the CPU time.
     pub(crate) fn is_stolen_from(&self) -> bool {
         self.stolen >= STOLEN
     }
@@ -62,12 +63,13 @@ impl ProcessorWait {
         self.stolen >= MOSTLY_STOLEN
     }
 
-    /// `hypervisor gave 8.1 % of the CPU time to other machines`
+    /// A phrase such as `hypervisor gave 8.1 % of the CPU time to other machines`.
     pub(crate) fn told_of_stolen(&self) -> String {
         format!("hypervisor gave {} of the CPU time to other machines", figures::percent(self.stolen))
     }
 
-    /// `waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.86 of 2 CPUs busy`
+    /// A phrase such as
+    /// `waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.86 of 2 CPUs busy`.
     pub(crate) fn told(&self) -> String {
         let mut text = format!(
             "waited {} of the time for a CPU, {} each time (processor_wait_ms)",
@@ -80,7 +82,7 @@ impl ProcessorWait {
         text
     }
 
-    /// `other programs kept 1.86 of 2 CPUs busy`
+    /// A phrase such as `other programs kept 1.86 of 2 CPUs busy`.
     pub(crate) fn told_of_others(&self) -> String {
         let most = f64::from(self.processors);
         format!(
@@ -92,7 +94,7 @@ impl ProcessorWait {
 }
 
 impl Evidence<'_> {
-    /// `None` if the result does not contain it.
+    /// The job's wait for CPUs; `None` if the result does not contain it.
     pub(crate) fn processor_wait(&self) -> Option<ProcessorWait> {
         let choices = self.choices()?;
         let (wait_ms, time) = (choices.processor_wait_ms?, choices.processors?);
@@ -141,7 +143,7 @@ mod tests {
             found.told(),
             "waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.76 of 2 CPUs busy"
         );
-        // Many short waits: wake-ups of an idle CPU.
+        // Many short waits are only wake-ups of an idle CPU.
         assert!(!wait(busy, 75 * 4, 26_179).is_worth_telling());
         let own = r#"{"user_ms":200,"busy_ms":3980,"stolen_ms":400,"total_ms":4000}"#;
         let found = wait(own, 1634, 1962);

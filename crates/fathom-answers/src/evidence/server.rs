@@ -1,4 +1,5 @@
-//! What a job's engine observed of its server: connections, responses, times. Only results of fathom contain this.
+//! What a job's engine observed of its server: connections, responses, times. Only results of fathom contain
+//! these figures.
 
 use super::Evidence;
 use crate::figures;
@@ -6,12 +7,12 @@ use fathom_results::LatencyResult;
 use fathom_spec::engines::EngineDef;
 
 impl Evidence<'_> {
-    /// True if its data is on a server that the engine talks to directly.
+    /// True if the job's data is on a server that the engine talks to directly.
     pub(crate) fn is_on_server(&self) -> bool {
         self.asked.definition.is_some_and(EngineDef::is_remote)
     }
 
-    /// Sentences about what the engine counted and timed; none if it did not.
+    /// Sentences about the counts and times that the engine reports; none for other engines.
     pub(crate) fn told_by_engine(&self) -> Vec<String> {
         let engine = &self.job.engine;
         let counted: Vec<String> =
@@ -24,7 +25,7 @@ impl Evidence<'_> {
         line("Counted", counted).into_iter().chain(line("Timed", timed)).collect()
     }
 
-    /// Time to first byte as a share of the response time, for engines that measure it.
+    /// Percentage of the response time until the first byte, for engines that measure it.
     pub(crate) fn share_of_first_byte(&self) -> Option<String> {
         let times = &self.job.engine.times;
         let (first, whole) = (times.get("first byte")?, times.get("get")?);
@@ -39,7 +40,7 @@ impl Evidence<'_> {
     }
 }
 
-/// `get 342 µs on average, p99 1.20 ms, of 64`
+/// A phrase such as `get 342 µs on average, p99 1.20 ms, of 64`.
 fn time(name: &str, times: &LatencyResult) -> String {
     let tail = times.percentile(99.0);
     let tail = tail.map_or(String::new(), |ns| format!(", p99 {}", figures::duration(ns)));

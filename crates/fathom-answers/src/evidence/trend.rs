@@ -2,7 +2,7 @@
 
 use fathom_results::model::TimelineJobResult;
 
-/// Points needed for a trend.
+/// Minimum number of points for a trend.
 const LEAST_POINTS: usize = 6;
 /// Ratio between the first and the last third that counts as a change.
 const CHANGE: f64 = 1.3;
@@ -14,7 +14,7 @@ pub(crate) struct Trend {
     pub(crate) first: f64,
     /// Bytes per second in the last third.
     pub(crate) last: f64,
-    /// Standard deviation of the points over their mean.
+    /// Coefficient of variation of the points: their standard deviation divided by their mean.
     pub(crate) variation: f64,
 }
 
@@ -26,7 +26,7 @@ impl Trend {
         Trend::of_rates(rates.get(1..rates.len().checked_sub(1)?)?)
     }
 
-    /// The trend of complete points.
+    /// The trend of these rates, each of a complete point.
     pub(crate) fn of_rates(whole: &[f64]) -> Option<Trend> {
         if whole.len() < LEAST_POINTS {
             return None;
@@ -52,7 +52,7 @@ impl Trend {
     }
 }
 
-/// Bytes per second of the points between the first and the last with I/O.
+/// Bytes per second of each point from the first to the last one with I/O.
 pub(crate) fn rates(timeline: &TimelineJobResult, direction: usize) -> Vec<f64> {
     let did =
         |point: &fathom_results::model::TimelinePointResult| point.directions()[direction].total_ios > 0;

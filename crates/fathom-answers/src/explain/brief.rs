@@ -1,4 +1,5 @@
-//! A result of several jobs on one screen: the answer, whether to trust it, and what limited each job.
+//! Explains a result of several jobs on one screen: the answer, whether to trust it, and the bottleneck of each
+//! job.
 
 use super::story;
 use super::verdict;
@@ -9,7 +10,7 @@ use crate::quick::GridReport;
 use fathom_results::RunResult;
 use std::fmt::Write as _;
 
-/// Maximum number of jobs explained in full, which fits on a screen.
+/// Maximum number of jobs that are explained in full, so that the text fits on a screen.
 const MOST_IN_FULL: usize = 2;
 /// Maximum number of jobs that get a line.
 const MOST_JOBS: usize = 14;
@@ -18,7 +19,7 @@ const MOST_FINDINGS: usize = 4;
 
 /// The short text; `None` for a result that is explained in full.
 pub(super) fn tell(run: &RunResult, columns: usize) -> Option<String> {
-    // Each host has its own verdict, and the full text combines them.
+    // Each host has its own verdict; the full text combines them, so there is no short one.
     if run.jobs.len() <= MOST_IN_FULL || run.hosts.is_some() {
         return None;
     }
@@ -68,7 +69,7 @@ fn rates(evidence: &Evidence<'_>) -> String {
     told.collect()
 }
 
-/// `The queue depth was the bottleneck.`
+/// A sentence such as `The queue depth was the bottleneck.`
 fn limit(evidence: &Evidence<'_>) -> String {
     let headline = verdict::of(evidence).bottleneck.headline();
     let short = headline.split(':').next().unwrap_or(headline);

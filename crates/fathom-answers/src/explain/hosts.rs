@@ -1,4 +1,5 @@
-//! Explains the hosts of a run over several hosts: what each did and what limited it, based on its own result.
+//! Explains the hosts of a run over several hosts: what each host did and what limited it, based on its own
+//! result.
 
 use super::verdict;
 use crate::evidence::Evidence;
@@ -7,14 +8,14 @@ use fathom_results::{HostsResult, RunResult};
 use fathom_stats::counted;
 use std::fmt::Write as _;
 
-/// Maximum number of hosts described individually.
+/// Maximum number of hosts that are described individually.
 const MOST_REMARKS: usize = 20;
 
 /// A verdict, and the hosts for which it holds.
 pub(crate) struct Shared<'a> {
     headline: &'static str,
     hosts: Vec<&'a str>,
-    /// Reasons, taken from the first of these hosts.
+    /// Reasons for the verdict, from the first of these hosts.
     reasons: Vec<String>,
     is_only: bool,
 }
@@ -30,7 +31,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The reasons, with the figures of the first host.
+    /// The reasons, with the first host's figures.
     pub(crate) fn reasons(&self) -> Vec<String> {
         match &self.hosts[..] {
             [first, _, ..] => self.reasons.iter().map(|reason| format!("{first}: {reason}")).collect(),
@@ -73,7 +74,7 @@ pub(crate) fn shared<'a>(evidence: &Evidence<'_>, hosts: &'a HostsResult) -> Vec
     verdicts
 }
 
-/// The entry of a host that is part of this sum: the one with the same name and position.
+/// The entry of a host that is part of this sum: the one with the same job name and position.
 fn same_job<'a>(evidence: &Evidence<'_>, result: &'a RunResult) -> Option<Evidence<'a>> {
     let job = evidence.job;
     let is_same = |run: &RunResult, index: usize| {
@@ -164,7 +165,7 @@ mod tests {
             verdicts[1],
             "  Verdict on all 2 hosts that ran it: The job failed, so its figures say little."
         );
-        // Two clones on each of two hosts.
+        // The run has two clones on each of two hosts.
         let run =
             fathom_results::parse(&hosts_document(&hosts, &job("a", 0, 4000)), "r.json").expect("reads");
         assert_eq!(crate::evidence::Evidence::of(&run, 0).clones(), 4.0);

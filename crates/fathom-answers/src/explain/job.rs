@@ -4,6 +4,7 @@ use crate::evidence::Evidence;
 use crate::evidence::asked::{Asked, AskedWorkload};
 use fathom_spec::engines::{EngineDef, StorageKind};
 
+/// A sentence such as
 /// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     let option = |name: &str| evidence.run.option(evidence.job, name);

@@ -27,11 +27,11 @@ use std::path::Path;
 pub(crate) struct Judgement {
     /// Its limit.
     pub(crate) headline: &'static str,
-    /// Sentences with the relevant figures.
+    /// Sentences with the figures on which the verdict is based.
     pub(crate) reasons: Vec<String>,
 }
 
-/// What limited a job, with reasons.
+/// The bottleneck of a job, with reasons.
 pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
     let found = verdict::of(evidence);
     let doubts = story::doubts_of(evidence).map(|doubt| format!("Doubtful: {doubt}."));
@@ -44,7 +44,7 @@ pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
 pub(crate) use hosts::shared as verdicts_of_hosts;
 pub(crate) use verdict::is_memory_device;
 
-/// The description of a job.
+/// A sentence that describes a job.
 pub(crate) fn sentence_of(evidence: &Evidence<'_>) -> String {
     job::sentence(evidence)
 }
@@ -73,7 +73,7 @@ that name, explain reads the file.
 fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
     let (mut given, mut all) = (Vec::new(), false);
     let mut parser = lexopt::Parser::from_args(words);
-    // A pasted option begins with dashes, but is not an option of this command.
+    // An option pasted from a job begins with dashes, but is not an option of this command.
     let pasted =
         words.first().is_some_and(|word| word != "--all" && word.to_string_lossy().starts_with("--"));
     if pasted {
@@ -114,7 +114,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
-/// Refuses the results file of a command that makes many runs, because it holds one result per run.
+/// Refuses the results file of a command that makes many runs, because it holds one result per run instead of a
+/// single result.
 fn refuse_many(path: &Path) -> Result<(), Failure> {
     let (what, command) = match () {
         () if is_results::<RecordedSweep>(path) => ("the file of a sweep", "sweep"),
@@ -128,7 +129,8 @@ fn refuse_many(path: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// True for readable paths, including pipes from the shell, and for arguments that can only be file names.
+/// True for readable paths, including pipes that the shell provides, and for arguments that can only be file
+/// names.
 fn is_result(path: &Path) -> bool {
     let is_there = path.exists() && !path.is_dir();
     let begins = |lead: &str| path.to_string_lossy().starts_with(lead);

@@ -1,4 +1,4 @@
-//! Entries from the tables of the documentation: findings of the verdict, and kinds of damage.
+//! Looks codes up in the tables of the documentation: findings of the verdict, and kinds of damage.
 
 /// The page with a row for each check.
 const VERDICT: &str = include_str!("../../../../docs/verdict.md");
@@ -27,7 +27,7 @@ fn damage(code: &str) -> Option<String> {
     }
 }
 
-/// The cells after the one with the code.
+/// The cells of the row with this code, after the cell with the code.
 fn row<'a>(page: &'a str, code: &str) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
     let start = format!("| `{code}` | ");
     let line = page.lines().find(|line| line.starts_with(&start))?;

@@ -1,4 +1,4 @@
-//! A result in plain words, in the order of the report, with a verdict on each job.
+//! Explains a result in plain words, in the order of the report, with a verdict on each job.
 
 use super::{hosts, job, verdict};
 use crate::checks;
@@ -22,7 +22,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     let mut text = opening(run);
     text.extend(quick::GridReport::of(run).map(|report| of_quick(&report, columns)));
     let mut told = BTreeMap::<&str, usize>::new();
-    // Clones with separate report entries mostly have the same verdict.
+    // Clones with separate report entries mostly have the same verdict, so further ones are counted by verdict.
     let mut others = BTreeMap::<(&str, &str), usize>::new();
     for evidence in Evidence::all(run) {
         let count = told.entry(&evidence.job.name).or_default();
@@ -46,7 +46,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         );
     }
     text.extend(run.hosts.as_ref().map(hosts::told));
-    // The grid of `quick` already lists its doubts.
+    // The grid of `quick` already lists its doubts, so they are not repeated.
     if run.quick.is_none() && !run.jobs.is_empty() {
         text.push_str(&trust(run));
     }
@@ -54,7 +54,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     text
 }
 
-/// The findings about the figures.
+/// Sentences about the findings of the verdict.
 fn trust(run: &RunResult) -> String {
     let verdict = checks::judge(run);
     let mut text = format!("\nCan these figures be trusted? Verdict: {}.\n", checks::summary(&verdict));
@@ -71,7 +71,7 @@ fn trust(run: &RunResult) -> String {
     text
 }
 
-/// The grid of `fathom quick` and its doubts, followed by its individual tests.
+/// Describes the grid of `fathom quick` and its doubts, then its individual tests.
 fn of_quick(report: &quick::GridReport<'_>, columns: usize) -> String {
     let mut text = format!("\n{}\n\n{}", report.headline(), report.grid(Some(columns)));
     let notes = report.notes();
@@ -231,7 +231,7 @@ fn latencies(direction: &str, figures: &DirectionResult) -> Vec<String> {
     sentences
 }
 
-/// How mean, median and tail compare.
+/// A sentence that compares mean, median and tail of the latencies.
 fn shape(latency: &LatencyResult, median: f64, p99: f64) -> Option<String> {
     if median > 0.0 && latency.mean_ns > 1.5 * median {
         return Some(format!(
@@ -290,7 +290,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         });
         sentences.push(format!(
             "Depth (IO depths): {} of the I/Os were issued with {} in flight{reached}.",
-            // Syncs are included there, but not among the I/Os.
+            // Depths include syncs, which are not among the I/Os, so the share may exceed 100 %.
             figures::percent(share.min(100.0)),
             shapes::depth_range(level)
         ));
@@ -310,13 +310,13 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
     sentences
 }
 
-/// Devices and notes, which apply to the whole run.
+/// Appends devices and notes, which concern the whole run.
 fn closing(run: &RunResult, text: &mut String) {
     if !run.disk_util.is_empty() {
         text.push_str("\nDevices (Disk stats), counted by the kernel for all jobs together:\n");
     }
     let mut disks: Vec<&DiskResult> = run.disk_util.iter().collect();
-    // The devices of many hosts would bury everything else.
+    // The devices of many hosts would hide the rest of the text.
     if run.hosts.is_some() && disks.len() > MOST_DEVICES {
         disks.sort_by(|a, b| b.util.total_cmp(&a.util));
         let _ = writeln!(text, "  The {MOST_DEVICES} busiest of {}:", disks.len());

@@ -1,9 +1,9 @@
 //! The terms of a report, explained.
 
-/// A term or line of a report.
+/// A term of a report, or a line of it, with its explanation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
-    /// Start of its line in a report, in lower case; the first one is its name.
+    /// The starts of lines that the term explains, in lower case; the first one is its name.
     pub(super) names: &'static [&'static str],
     /// Its meaning.
     pub(super) text: &'static str,
@@ -13,7 +13,7 @@ const fn term(names: &'static [&'static str], text: &'static str) -> Term {
     Term { names, text }
 }
 
-/// In the order of a report; a longer name precedes any shorter one that is a prefix of it.
+/// All terms, in the order of a report. A longer name precedes any shorter one that is a prefix of it.
 pub(super) const TERMS: &[Term] = &[
     term(
         &["jobs:"],
@@ -287,13 +287,13 @@ pub(super) const TERMS: &[Term] = &[
 /// The term at the beginning of a report line.
 pub(super) fn of_line(line: &str) -> Option<&'static Term> {
     let line = line.trim().trim_start_matches('|').trim_start().to_lowercase();
-    // `clat (usec): min=...`, `clat percentiles (usec):` and `iops : min=...` all begin with their term.
+    // The lines `clat (usec): min=...`, `clat percentiles (usec):` and `iops : min=...` begin with their term.
     let begins = |name: &str| {
         let Some(rest) = line.strip_prefix(name) else { return false };
         let ends_in_letter = name.ends_with(|letter: char| letter.is_alphanumeric());
         !ends_in_letter || !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_')
     };
-    // `read: IOPS=...` before `read`, which is a value of rw.
+    // The line `read: IOPS=...` is recognised before `read`, which is a value of rw.
     let exact = TERMS.iter().find(|term| term.names.contains(&line.as_str()));
     exact.or_else(|| TERMS.iter().find(|term| term.names.iter().any(|name| begins(name))))
 }

@@ -10,7 +10,7 @@ use fathom_spec::{registry, spelling};
 use fathom_sys::Errno;
 use std::fmt::Write as _;
 
-/// The explanation; for an unknown term, an error that suggests similar ones.
+/// Explains a term. For an unknown one, the error suggests similar terms.
 pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let word = text.trim().trim_start_matches("--");
     let (name, value) = match word.split_once('=') {
@@ -20,7 +20,8 @@ pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let option = is_name(name).then(|| option_named(name.trim())).flatten();
     let term = terms::of_line(text);
     match (option, term) {
-        // `cpu : usr=...`, `iops` and `bw` are lines of a report; an exact option name takes precedence.
+        // The report lines `cpu : usr=...`, `iops` and `bw` resemble option names; an exact option name takes
+        // precedence.
         (Some(option), _) => Ok(of_option(option, value)),
         (None, Some(term)) => Ok(of_term(term)),
         (None, None) => match engines::find(word) {
@@ -42,7 +43,7 @@ fn is_name(text: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+' | '.'))
 }
 
-/// An option of every job, or of an engine.
+/// The option with this name, of every job or of an engine.
 fn option_named(name: &str) -> Option<&'static OptionDef> {
     registry::find_job_option(name)
         .filter(|option| option.kind != Kind::Deprecated)
@@ -98,7 +99,7 @@ fn of_option(option: &OptionDef, value: Option<&str>) -> String {
     text
 }
 
-/// Syntax of the values of an option.
+/// The syntax of an option's values.
 fn takes(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
@@ -140,7 +141,7 @@ fn of_term(term: &Term) -> String {
     format!("{}, in a report: {}\n", term.names[0].trim_end_matches([':', '=']), term.text)
 }
 
-/// `  sdb: ios=0/46893, merge=...`: a line whose first word is the name of a device.
+/// Explains a report line whose first word is the name of a device, such as `  sdb: ios=0/46893, merge=...`.
 fn of_disk_line(text: &str) -> Option<String> {
     let (device, rest) = text.trim().split_once(':')?;
     let term = terms::of_line("disk stats").filter(|_| rest.trim_start().starts_with("ios="))?;
@@ -152,7 +153,7 @@ pub(super) fn is_known(text: &str) -> bool {
     explain(text).is_ok()
 }
 
-/// `EIO`, `errno 5`, `error=5` or `5`: the number or name of an error.
+/// Explains the number or name of an error, given as `EIO`, `errno 5`, `error=5` or `5`.
 fn of_error(word: &str) -> Option<String> {
     let lower = word.trim().to_lowercase();
     let leads = ["errno", "error", "err"];
@@ -172,13 +173,13 @@ fn of_error(word: &str) -> Option<String> {
     Some(format!("errno {number}{name}, an error of the operating system: {}.{note}\n", Errno(number)))
 }
 
-/// Errors whose meaning in a result goes beyond their text.
+/// Errors whose meaning in a result is more specific than their text.
 mod libc_numbers {
     pub(super) const ENOSPC: i32 = 28;
     pub(super) const EILSEQ: i32 = 84;
 }
 
-/// A value without its option, such as `randwrite`, which is a value of `rw`.
+/// Explains a value without its option, such as `randwrite`, a value of `rw`.
 fn of_value(word: &str) -> Option<String> {
     let options = registry::job_options().filter(|option| option.kind != Kind::Deprecated);
     let with = options.filter(|option| option.choices.iter().any(|choice| choice.name == word));
@@ -235,8 +236,8 @@ fn unknown(word: &str) -> Failure {
     let of_terms = terms::TERMS.iter().flat_map(|term| term.names.iter().copied());
     let names = names.chain(of_terms.filter(|name| name.len() > 3));
     let near = names.map(|name| (spelling::distance(word, name), name)).min();
-    // In a word of three or four letters, one substituted letter makes another word; only a missing, additional
-    // or swapped one counts as a typing error.
+    // Substituting a letter in a word of three or four letters makes another word, so only a missing,
+    // additional or swapped letter counts as a typing error there.
     let letters = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
         letters.sort_unstable();

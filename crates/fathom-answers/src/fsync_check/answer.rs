@@ -1,4 +1,4 @@
-//! Whether syncs were fast enough, derived from the run.
+//! Decides from the run whether syncs were fast enough.
 
 use super::Wishes;
 use crate::checks::{self, Severity};
@@ -13,22 +13,22 @@ use fathom_stats::verdict::Finding;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Percentiles that are shown if there are enough syncs.
+/// Percentiles that are shown if the run had enough syncs for them.
 const SHOWN: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
-/// Maximum number of bytes that an answer is worth writing.
+/// Maximum number of bytes that may be written for an answer.
 const MOST_BYTES: u64 = 1 << 40;
 
 /// Sync latencies, and whether they are fast enough.
 pub(super) struct SyncAnswer {
     directory: PathBuf,
-    /// Where the directory is, as part of a sentence; empty if unknown.
+    /// A phrase that says where the directory is; empty if unknown.
     device: String,
     syncs: LatencyStats,
     runtime_ms: u64,
     block_size: u64,
     threshold_ns: u64,
     percentile: f64,
-    /// The percentile that is compared with the threshold, ns.
+    /// The latency at the percentile that is compared with the threshold, ns.
     decisive_ns: u64,
     answer: Answer,
     /// Sentences that explain why the figures are doubtful.
@@ -42,17 +42,17 @@ enum Answer {
     Slow,
     /// The figures do not describe syncs to a disk.
     Wrong,
-    /// Too few syncs were slower than the percentile; this total number would suffice.
+    /// Too few syncs were slower than the percentile; this total number of syncs would suffice.
     TooFew {
         needed: u64,
     },
 }
 
-/// The answer if the figures can be trusted.
+/// The answer, provided that the figures can be trusted.
 fn answer(syncs: &LatencyStats, percentile: f64, threshold_ns: u64) -> Answer {
     let is_slow = |percentile: f64| syncs.percentile(percentile).is_some_and(|ns| ns > threshold_ns);
     let needed = fewest_for(percentile).filter(|&needed| syncs.count < needed);
-    // A higher percentile is at least as slow as the highest for which there are enough syncs.
+    // A higher percentile is at least as high as the highest one for which there are enough syncs.
     let carried = 100.0 * (1.0 - FEWEST_SLOWER as f64 / syncs.count.max(1) as f64);
     match needed {
         Some(_) if carried > 0.0 && is_slow(carried) => Answer::Slow,
@@ -62,7 +62,7 @@ fn answer(syncs: &LatencyStats, percentile: f64, threshold_ns: u64) -> Answer {
     }
 }
 
-/// Advice on how to get more syncs.
+/// Advice on how to measure more syncs.
 fn run_longer(wishes: &Wishes) -> String {
     match super::size_for(wishes.percentile, wishes.block_size).filter(|&bytes| bytes < MOST_BYTES) {
         Some(bytes) => format!("run for longer, with --size={}m", bytes >> 20),
@@ -81,10 +81,10 @@ impl SyncAnswer {
         let job = job.ok_or_else(|| Failure::new("the run made no syncs, so there is nothing to judge"))?;
         let verdict = checks::judge(result);
         let against = verdict.findings.iter().filter(|finding| finding.severity > Severity::Note);
-        // Percentiles of the writes into the page cache do not matter here.
+        // The percentiles of writes into the page cache do not matter, so their findings are left out.
         let of_syncs =
             against.filter(|finding| finding.code != "few-samples" && finding.code != "fits-in-memory");
-        // Gives the advice in terms of this command's options.
+        // Advice is given in terms of this command's options.
         let in_own_words = |finding: &Finding| match finding.code.as_str() {
             "short" => Finding { advice: "use a larger --size".to_owned(), ..finding.clone() },
             _ => finding.clone(),
@@ -129,7 +129,7 @@ impl SyncAnswer {
         }
     }
 
-    /// Why the answer does not meet the requirement; `None` if it does, or if the answer is negative anyway.
+    /// Why the answer does not meet the requirement; `None` if it does, or if the answer is no anyway.
     pub(super) fn unmet(&self, required: Option<Requirement>) -> Option<String> {
         let is_doubtful = required == Some(Requirement::NoDoubts) && !self.reasons.is_empty();
         (is_doubtful && self.exit() == 0)
@@ -140,7 +140,7 @@ impl SyncAnswer {
         if self.runtime_ms == 0 { 0.0 } else { self.syncs.count as f64 * 1000.0 / self.runtime_ms as f64 }
     }
 
-    /// First the answer, then the figures, then the doubts.
+    /// The text: first the answer, then the figures, then the doubts.
     pub(super) fn text(&self, limit: Option<usize>) -> String {
         let ns = |ns: u64| figures::duration(ns as f64);
         let (found, threshold) = (ns(self.decisive_ns), ns(self.threshold_ns));
@@ -178,7 +178,7 @@ impl SyncAnswer {
         lines.iter().map(|line| columns::hanging(line, 2, width)).collect()
     }
 
-    /// The usual percentiles for which there are enough syncs.
+    /// The usual percentiles, as far as there are enough syncs for them.
     fn percentiles(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let carried = SHOWN.into_iter().filter(|&percent| is_carried(percent, self.syncs.count));
         carried.filter_map(|percent| Some((percent, self.syncs.percentile(percent)?)))

@@ -1,6 +1,6 @@
-//! `fathom fsync-check`: are syncs here fast enough for a database's log? A log appends small records and waits after each
-//! until it is on stable storage. The file is unnamed, so it vanishes with the program, however that ends; existing files are
-//! not touched.
+//! `fathom fsync-check`: tells whether syncs in a directory are fast enough for a database's log. A log appends
+//! small records and waits after each until it is on stable storage. The command writes an unnamed file, which
+//! disappears with the program regardless of how it ends; existing files are not touched.
 
 mod answer;
 
@@ -16,9 +16,9 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Name of the job; also appears in messages.
+/// Name of the job, which also appears in messages.
 const JOB: &str = "fsync-check";
-/// Bytes that etcd's documentation recommends to write.
+/// Number of bytes that etcd's documentation recommends to write.
 const USUAL_SIZE: u64 = 22 << 20;
 
 pub(crate) const COMMAND: Command = Command {
@@ -65,7 +65,8 @@ struct Wishes {
     save: Option<NewFile>,
 }
 
-/// Latencies are usually given in milliseconds, and other times in seconds, so a number alone would be a guess.
+/// A unit is required: latencies are usually given in milliseconds and other times in seconds, so a bare number
+/// would be ambiguous.
 fn threshold_ms(parser: &mut lexopt::Parser) -> Result<f64, Failure> {
     let text = arguments::text(parser, "--threshold")?;
     if text.trim().parse::<f64>().is_ok_and(|number| number > 0.0) {
@@ -138,9 +139,10 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     Ok(wishes)
 }
 
-/// Bytes needed to get enough syncs for a percentile; `None` for the 100th, which needs no particular number.
+/// Number of bytes to write to get enough syncs for a percentile; `None` for the 100th, which any number
+/// supports.
 fn size_for(percentile: f64, block_size: u64) -> Option<u64> {
-    // The last record ends the run, and is not synced.
+    // The last record ends the run without a sync.
     let records = fewest_for(percentile)?.saturating_add(1);
     Some(records.saturating_mul(block_size).checked_next_multiple_of(1 << 20).unwrap_or(u64::MAX))
 }
@@ -175,7 +177,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Err(Failure::new(format!("{}: the syncs failed; see above", directory.display())));
     }
     let answer = SyncAnswer::of(&result_of(&ended.report)?, &ended.report, &directory, &wishes)?;
-    // The answer is printed even if it cannot be saved.
+    // The answer is printed even if saving the result fails.
     let saved = wishes.save.as_ref().map_or(Ok(()), |file| file.write(&whole_document(&ended.report)?));
     let text = match wishes.format {
         AnswerFormat::Text => answer.text(columns::of_terminal()),
@@ -190,8 +192,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(answer.exit())
 }
 
-/// The file grows with each record, as a log does, so it is not laid out before the run. `psync` matches how a
-/// log is written: one write at a time.
+/// The job file. The file grows with each record, as a log does, so it is not laid out before the run. `psync`
+/// does one write at a time, which is how a log is written.
 fn job(path: &Path, wishes: &Wishes) -> String {
     format!(
         "[{JOB}]\nfilename={}\nioengine=psync\nrw=write\nbs={}\nsize={}\nfdatasync=1\ncreate_on_open=1\n",
@@ -211,7 +213,7 @@ mod tests {
         let good = read(&["--threshold=5ms", "--percentile=99.9", "--bs=4k", "/tmp"]).expect("reads");
         assert_eq!((good.threshold_ns, good.percentile, good.block_size), (5_000_000, 99.9, 4096));
         assert_eq!(read(&["--threshold=500us"]).expect("reads").threshold_ns, 500_000);
-        // As large as the percentile requires, unless the size is given.
+        // The size is what the percentile requires, unless it is given.
         let size = |words: &[&str]| read(words).expect("reads").size >> 20;
         assert_eq!((size(&[]), size(&["--percentile=99.99"]), size(&["--percentile=100"])), (22, 220, 22));
         assert_eq!(size(&["--percentile=99.99", "--size=1m"]), 1);

@@ -11,14 +11,14 @@ use fathom_stats::inference::{Interval, effect, median, ranks};
 pub(crate) struct Sample {
     /// Its value.
     pub(crate) value: f64,
-    /// Its interval within the run.
+    /// Interval of the value within the run.
     pub(crate) within: Option<Interval>,
-    /// Number of I/Os that it was computed from; `None` where the number does not matter.
+    /// Number of I/Os behind the value; `None` if the number does not matter.
     pub(crate) ios: Option<u64>,
 }
 
 impl Sample {
-    /// A value about which nothing else is known.
+    /// A value without further information.
     pub(crate) fn of(value: f64) -> Sample {
         Sample { value, within: None, ios: None }
     }
@@ -27,9 +27,9 @@ impl Sample {
 /// The runs of one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
-    /// Median of the runs.
+    /// Median of the values of all runs.
     pub(crate) median: f64,
-    /// Its 95 % interval; for a single run, the interval within it.
+    /// 95 % interval of the median; for a single run, the interval within that run.
     pub(crate) interval: Option<Interval>,
     /// Number of runs.
     pub(crate) runs: usize,
@@ -44,51 +44,52 @@ pub(crate) enum ComparisonVerdict {
     Worse,
     /// The interval of the difference contains zero.
     NotDistinguishable,
-    /// There is no interval.
+    /// The figures have no interval.
     Unknown,
     /// One side has too few I/Os for the percentile.
     TooFew,
-    /// Maxima over different numbers of I/Os: with more I/Os, the maximum is larger.
+    /// The maxima are of different numbers of I/Os; more I/Os make the maximum larger.
     UnlikeCounts,
-    /// Latencies that differ by less than the clock or the bins of the histogram can tell.
+    /// The latencies differ by less than the clock or the bins of the histogram can distinguish.
     Unresolved,
-    /// The measurements of one side scatter so much that the interval is meaningless.
+    /// The measurements of one side vary so much that the interval is meaningless.
     Scattered,
     /// The figures of a side are wrong.
     Refused,
 }
 
-/// How B differs from A in a figure.
+/// How B differs from A in one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Comparison {
     /// The figure.
     pub(crate) figure: Figure,
-    /// The baseline runs.
+    /// The runs of A, the baseline.
     pub(crate) a: Summary,
-    /// The runs to compare with them.
+    /// The runs of B, which are compared with A.
     pub(crate) b: Summary,
-    /// Median of B over median of A, with its interval, if there is one.
+    /// Ratio of B's median to A's, with its interval, if it has one.
     pub(crate) ratio: Option<Ratio>,
     /// The ratio without an interval; `None` if A is zero.
     pub(crate) plain_ratio: Option<f64>,
-    /// Hedges' g; requires two or more runs on each side.
+    /// Hedges' g; requires at least two runs on each side.
     pub(crate) hedges_g: Option<f64>,
-    /// Cliff's delta, with the same requirement.
+    /// Cliff's delta; requires at least two runs on each side.
     pub(crate) cliffs_delta: Option<f64>,
-    /// p-value of the Mann-Whitney test, with the same requirement.
+    /// p-value of the Mann-Whitney test; requires at least two runs on each side.
     pub(crate) rank_p: Option<f64>,
-    /// The figures of one side are wrong, so the difference is not called real.
+    /// True if the figures of one side are wrong, so that the difference is not called real.
     pub(crate) is_refused: bool,
-    /// Why there is no interval and no verdict, although there are values.
+    /// Why there is neither an interval nor a verdict, although both sides have values.
     obstacle: Option<ComparisonVerdict>,
 }
 
-/// An interval that extends beyond this factor from the change is meaningless, unless it excludes zero.
+/// Maximum factor between the change and either end of its interval; a wider interval is meaningless, unless it
+/// excludes zero.
 const WIDEST: f64 = 10.0;
-/// If numbers of I/Os differ by more than this factor, maxima cannot be compared.
+/// Maximum ratio of the numbers of I/Os for maxima to be comparable.
 const MOST_UNLIKE: f64 = 1.1;
 
-/// Reasons why the numbers of I/Os prevent a verdict on a figure.
+/// The reason why the numbers of I/Os do not allow a verdict on a figure, if they do not.
 fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<ComparisonVerdict> {
     let count = |samples: &[Sample]| samples.iter().map(|sample| sample.ios).sum::<Option<u64>>();
     let (own, other) = (count(a)?, count(b)?);
@@ -106,13 +107,14 @@ fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     }
 }
 
-/// Short latencies that differ by less than this, in ns, are not distinguished: some machines count time in steps of 42 ns (24 MHz), and
-/// on others two readings of the clock take about as long.
+/// Minimum difference, in ns, of short latencies that are distinguished: some machines count time in steps of
+/// 42 ns (24 MHz), and on others two readings of the clock take about as long.
 const CLOCK_NS: f64 = 50.0;
-/// Longer latencies consist of more than the clock: their means show smaller differences.
+/// Latency, in ns, from which the clock's resolution hardly matters, so that means show smaller differences.
 const SHORT_NS: f64 = 500.0;
 
-/// True for latencies that differ by less than the clock can tell, or percentiles of the same bin or neighbouring ones.
+/// True for latencies that differ by less than the clock can distinguish, or for percentiles in the same bin or
+/// in adjacent bins.
 fn is_unresolved(figure: Figure, a: f64, b: f64) -> bool {
     let difference = (a - b).abs();
     let is_of_clock = difference < CLOCK_NS && a.min(b) < SHORT_NS;
@@ -127,13 +129,13 @@ fn is_unresolved(figure: Figure, a: f64, b: f64) -> bool {
     }
 }
 
-/// True for an interval from measurements that scatter over orders of magnitude.
+/// True for an interval of measurements that vary by orders of magnitude.
 fn is_scattered(ratio: &Ratio) -> bool {
     let Interval { low, high } = ratio.interval;
     !ratio.is_distinguishable() && (high > ratio.value * WIDEST || low * WIDEST < ratio.value)
 }
 
-/// Summary of the runs of a side; `None` without any.
+/// Summarises the runs of a side; `None` without any.
 pub(crate) fn summary(samples: &[Sample]) -> Option<Summary> {
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let median = median::median(&values)?;
@@ -144,7 +146,7 @@ pub(crate) fn summary(samples: &[Sample]) -> Option<Summary> {
     Some(Summary { median, interval, runs: samples.len() })
 }
 
-/// Compares a figure; `None` if one side does not have it.
+/// Compares one figure of both sides; `None` if one side does not have it.
 pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comparison> {
     let (summary_a, summary_b) = (summary(a)?, summary(b)?);
     let values = |samples: &[Sample]| samples.iter().map(|sample| sample.value).collect::<Vec<f64>>();
@@ -160,7 +162,7 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     let plain = Some(summary_b.median / summary_a.median).filter(|ratio| ratio.is_finite());
     let found = found.zip(plain).map(|(found, plain)| of_medians(found, plain));
     let scattered = || found.filter(is_scattered).map(|_| ComparisonVerdict::Scattered);
-    // Only a difference that would be called real needs to be told apart.
+    // The resolution matters only if the difference would be called real.
     let unresolved = || {
         let is_real = found.is_some_and(|found| found.is_distinguishable());
         (is_real && is_unresolved(figure, summary_a.median, summary_b.median))
@@ -181,15 +183,16 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     })
 }
 
-/// The ratio of the medians, with an interval computed around another estimate (of means or of shifts). The
-/// change shown must match the medians next to it, so the interval is widened to contain all of them.
+/// The ratio of the medians, with an interval that was computed around another estimate (of means or of
+/// shifts). The displayed change must match the medians next to it, so the interval is widened to contain both
+/// estimates.
 fn of_medians(found: Ratio, medians: f64) -> Ratio {
     let Interval { low, high } = found.interval;
     Ratio { value: medians, interval: Interval { low: low.min(medians), high: high.max(medians) } }
 }
 
 impl Comparison {
-    /// Faster, slower, or not distinguishable.
+    /// The verdict: faster, slower, or not distinguishable.
     pub(crate) fn verdict(&self) -> ComparisonVerdict {
         match self.ratio {
             _ if self.is_refused => ComparisonVerdict::Refused,
@@ -200,7 +203,7 @@ impl Comparison {
         }
     }
 
-    /// The verdict as text, in at most 19 columns, so that a table fits into 80.
+    /// The verdict as text of at most 19 columns, so that a table fits into 80.
     pub(crate) fn words(&self) -> &'static str {
         let is_time_of_processor = self.figure == Figure::ProcessorTime;
         match self.verdict() {
@@ -240,7 +243,7 @@ mod tests {
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
         let refused = Comparison { is_refused: true, ..compare(Figure::Iops, &low, &high).expect("values") };
         assert_eq!((refused.verdict(), refused.words()), (ComparisonVerdict::Refused, "a side is wrong"));
-        // A single run against several is judged by their scatter.
+        // The variation of several runs also decides when they are compared with a single run.
         assert_eq!(words(Figure::Iops, &low, &high[..1]), "faster");
     }
 
@@ -299,7 +302,7 @@ mod tests {
         }
         assert_eq!(judged(Figure::ProcessorTime, 20.0, 30.0), "costs more CPU");
         assert_eq!(judged(Figure::LatencyMean, 700.0, 740.0), "slower", "more than the clock");
-        // Bins of 2048 ns, whose centres are printed.
+        // The percentiles are centres of bins that are 2048 ns wide.
         assert_eq!(judged(Figure::Percentile(99.0), 246_784.0, 248_832.0), "below resolution");
         assert_eq!(judged(Figure::Percentile(99.0), 246_784.0, 250_880.0), "slower");
         assert_eq!(judged(Figure::LatencyMean, 246_784.0, 248_832.0), "slower", "means have no bins");

@@ -36,11 +36,11 @@ pub(crate) const COMPARED: [Figure; 9] = [
     Figure::ProcessorTime,
 ];
 
-/// The names that [`Figure::parse`] knows, for help and messages.
+/// The names that [`Figure::parse`] accepts, for help and messages.
 pub(crate) const KNOWN: &str = "bw, iops, lat, p50 (any percentile), max, cpu";
 
 impl Figure {
-    /// The figure of this name.
+    /// Parses the name of a figure.
     pub(crate) fn parse(word: &str) -> Option<Figure> {
         Some(match word {
             "bw" | "bandwidth" => Figure::Bandwidth,
@@ -55,7 +55,7 @@ impl Figure {
         })
     }
 
-    /// Its name as a heading.
+    /// Name of the figure as a heading.
     pub(crate) fn heading(self) -> String {
         match self {
             Figure::Bandwidth => "bandwidth".to_owned(),
@@ -67,12 +67,12 @@ impl Figure {
         }
     }
 
-    /// True for rates, where larger values are better.
+    /// True for rates, for which larger values are better.
     pub(crate) fn more_is_better(self) -> bool {
         matches!(self, Figure::Bandwidth | Figure::Iops)
     }
 
-    /// Its unit in output for programs.
+    /// Unit of the figure in output for programs.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Figure::Bandwidth => "bytes/s",
@@ -81,7 +81,7 @@ impl Figure {
         }
     }
 
-    /// A value for people, with its unit; bandwidths in MB/s, as in all commands but `sweep`.
+    /// Formats a value with its unit for people. Bandwidths are in MB/s, as in all commands except `sweep`.
     pub(crate) fn text(self, value: f64) -> String {
         match self {
             Figure::Bandwidth => figures::bandwidth(value),
@@ -90,7 +90,7 @@ impl Figure {
         }
     }
 
-    /// A value with bandwidths in MiB/s, as used in published tables of sweeps.
+    /// Formats a value with bandwidths in MiB/s, as in published tables of sweeps.
     pub(crate) fn text_in_binary(self, value: f64) -> String {
         match self {
             Figure::Bandwidth => format!("{} MiB/s", figures::three_figures(value / f64::from(1 << 20))),
@@ -98,7 +98,7 @@ impl Figure {
         }
     }
 
-    /// Both ends of an interval with a common unit; bandwidths in MiB/s.
+    /// Formats both ends of an interval with a common unit; bandwidths are in MiB/s.
     pub(crate) fn range_in_binary(self, low: f64, high: f64) -> String {
         let (low, high) = (self.text_in_binary(low), self.text_in_binary(high));
         match (low.split_once(' '), high.split_once(' ')) {
@@ -107,7 +107,7 @@ impl Figure {
         }
     }
 
-    /// Its value; `None` if the result does not have it.
+    /// Value of the figure; `None` if the result does not have it.
     pub(crate) fn of_traffic(self, traffic: &Traffic) -> Option<f64> {
         match self {
             Figure::Bandwidth => Some(traffic.bytes_per_second),
@@ -123,7 +123,7 @@ impl Figure {
 /// A figure of one direction, or of all directions together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FigureOf {
-    /// The direction, `read`, `write`, `trim` or `mixed`; `None` for the job as a whole.
+    /// The direction: `read`, `write`, `trim` or `mixed`; `None` for the job as a whole.
     pub(crate) direction: Option<&'static str>,
     /// The figure.
     pub(crate) figure: Figure,
@@ -143,7 +143,7 @@ impl FigureOf {
             None => (None, lower.as_str()),
         };
         let figure = Figure::parse(name).filter(|figure| {
-            // Processor time is not counted by direction.
+            // Processor time is not counted separately for each direction.
             direction.is_none() || *figure != Figure::ProcessorTime
         });
         figure.map(|figure| FigureOf { direction, figure }).ok_or_else(|| {
@@ -153,7 +153,7 @@ impl FigureOf {
         })
     }
 
-    /// Its value in a run; `None` if the result does not have it.
+    /// Value of the figure in a run; `None` if the result does not have it.
     pub(crate) fn of(&self, workload: &Workload) -> Option<f64> {
         match self.figure {
             Figure::ProcessorTime => workload.processor_ns_per_io(),

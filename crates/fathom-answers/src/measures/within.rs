@@ -1,5 +1,5 @@
 //! The precision of a figure from a single run, based on the variation inside that run. It says nothing about
-//! the next run.
+//! the variation between runs.
 
 use super::figure::Figure;
 use super::workload::{Traffic, TrafficMoment};
@@ -7,9 +7,9 @@ use fathom_stats::inference::timeline::{self, Estimate, mean_of_samples, ratio_o
 use fathom_stats::inference::{Interval, percentile};
 use fathom_stats::timeline::coarse_bin_of;
 
-/// The 95 % interval of a figure within its run; `None` without a sound basis. Rates and means come from the
-/// timeline of the run. Without one (results of fio), a bandwidth has its samples, and percentiles treat each
-/// I/O as independent, which [`supposes_independence`] reports.
+/// The 95 % interval of a figure within its run; `None` without a sound basis. Rates and means are derived from
+/// the timeline of the run. Results of fio have no timeline; there, a bandwidth is derived from its samples,
+/// and percentiles treat each I/O as independent, which [`supposes_independence`] reports.
 pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     let value = figure.of_traffic(traffic)?;
     let moments = steady_part(&traffic.timeline);
@@ -47,14 +47,16 @@ pub(crate) fn supposes_independence(figure: Figure, traffic: &Traffic) -> bool {
     matches!(figure, Figure::Percentile(_)) && steady_part(&traffic.timeline).len() < timeline::FEWEST_POINTS
 }
 
-/// The same relative width, applied to the figure of the whole run. Logarithmic, so that it stays positive.
+/// Applies the relative width of an estimate to the figure of the whole run, on a logarithmic scale, so that
+/// the interval stays positive.
 fn scaled(value: f64, estimate: Estimate) -> Option<Interval> {
     let relative = estimate.half_width() / estimate.value;
     let usable = value > 0.0 && relative.is_finite();
     usable.then(|| Interval { low: value * (-relative).exp(), high: value * relative.exp() })
 }
 
-/// Points strictly between the first and the last with I/O, during which the job was active throughout.
+/// The points between the first and the last one with I/O, without these two, so that the job was active
+/// throughout each.
 fn steady_part(timeline: &[TrafficMoment]) -> &[TrafficMoment] {
     let busy = |moment: &TrafficMoment| moment.total_ios > 0.0;
     let first = timeline.iter().position(busy).map_or(0, |first| first + 1);
@@ -71,8 +73,8 @@ fn count_in(moment: &TrafficMoment, wanted: impl Fn(u64) -> bool) -> f64 {
 }
 
 /// The precision of the share of I/Os up to a percentile, from the timeline. The timeline has coarse bins, so
-/// the share is taken at the nearer edge of the percentile's bin, and its error is scaled: shares near a half
-/// vary more than those near one.
+/// the share is taken at the nearer edge of the percentile's bin. Its error is then scaled, because shares near
+/// a half vary more than shares near one.
 fn share_below(percent: f64, value_ns: f64, moments: &[TrafficMoment]) -> Option<Estimate> {
     let share = percent / 100.0;
     let bin = coarse_bin_of(value_ns as u64);
@@ -95,7 +97,8 @@ mod tests {
     use super::*;
     use fathom_stats::Histogram;
 
-    /// Seconds with 1000 I/Os each; in some of them, a tenth of the I/Os is slow.
+    /// A timeline of seconds with 1000 I/Os each. In the seconds that `is_slow` selects, a tenth of the I/Os is
+    /// slow.
     fn traffic(is_slow: impl Fn(usize) -> bool) -> Traffic {
         let (mut timeline, mut histogram) = (Vec::new(), Histogram::default());
         for second in 0..40 {

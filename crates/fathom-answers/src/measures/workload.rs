@@ -1,4 +1,4 @@
-//! The workload of a job in one run: all clones with the same name together, which ran concurrently.
+//! The workload of a job in one run: all clones with the same name, which ran concurrently, merged into one.
 
 use fathom_results::{DirectionResult, JobResult, RunResult};
 use fathom_stats::latency::at_most;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 /// A job of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workload {
-    /// Its name; jobs with the same name in different groups have the group number appended.
+    /// Name of the job. Jobs with the same name in different groups have the group number appended.
     pub(crate) name: String,
     /// errno of the clone that failed first.
     pub(crate) error: Option<i64>,
-    /// Its options in force.
+    /// Options with which the job ran.
     pub(crate) options: Vec<(String, String)>,
-    /// Its I/O by direction, without unused directions.
+    /// I/O of each direction, without unused directions.
     pub(crate) directions: Vec<(&'static str, Traffic)>,
     /// Processor time of all clones in ns.
     pub(crate) processor_ns: f64,
 }
 
-/// I/O of one direction, or of several together.
+/// I/O of one direction, or of several directions together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Traffic {
     /// Bytes moved.
@@ -40,11 +40,11 @@ pub(crate) struct Traffic {
     pub(crate) mean_ns: f64,
     /// Their maximum.
     pub(crate) max_ns: f64,
-    /// The combined latency distribution, if it was printed for all clones.
+    /// Latency distribution of all clones, if each of them has printed its own.
     pub(crate) histogram: Option<Histogram>,
-    /// Percentiles as printed; percentiles of several clones cannot be combined.
+    /// Percentiles as printed; empty for several clones, because percentiles cannot be combined.
     pub(crate) percentiles: Vec<(f64, f64)>,
-    /// Bandwidth samples: mean and standard deviation in KiB/s, and their number; only for a single clone.
+    /// Bandwidth samples: mean and standard deviation in KiB/s, and number of samples; only for a single clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
     /// Rates and latencies over time, if the result has them.
     pub(crate) timeline: Vec<TrafficMoment>,
@@ -59,11 +59,11 @@ pub(crate) struct TrafficMoment {
     pub(crate) io_bytes: f64,
     /// I/Os.
     pub(crate) total_ios: f64,
-    /// I/Os by latency in ns, in coarse bins.
+    /// Number of I/Os by latency in ns, in coarse bins.
     pub(crate) bins: BTreeMap<u64, u64>,
 }
 
-/// The jobs of a run in their order.
+/// The jobs of a run, in order.
 pub(crate) fn workloads(run: &RunResult) -> Vec<Workload> {
     let mut found: Vec<(u64, Workload)> = Vec::new();
     for job in &run.jobs {
@@ -103,7 +103,7 @@ fn of_job(run: &RunResult, job: &JobResult) -> Workload {
 }
 
 impl Workload {
-    /// The I/O of one direction, or all of it.
+    /// The I/O of one direction, or of all directions together.
     pub(crate) fn traffic(&self, direction: Option<&str>) -> Option<Cow<'_, Traffic>> {
         if let Some(wanted) = direction {
             let found = self.directions.iter().find(|(name, _)| *name == wanted);
@@ -178,7 +178,7 @@ impl Traffic {
             runtime_ms: direction.runtime_ms,
             bytes_per_second: direction.bytes_per_second,
             iops: direction.iops,
-            // Only newer versions of fio print N.
+            // Only newer versions of fio print N, the number of latencies.
             latency_count: match latency.count {
                 0 if latency.mean_ns > 0.0 => direction.total_ios,
                 count => count,
@@ -228,7 +228,7 @@ impl Traffic {
         }
     }
 
-    /// A percentile in ns, from the histogram or as printed, but never above the maximum.
+    /// A percentile in ns, from the histogram or as printed, but not above the maximum.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
         if let Some(histogram) = &self.histogram {
             let found = histogram.percentiles(&[percent]);
@@ -269,7 +269,7 @@ mod tests {
             (1500.0, 8.0, 200.0, 300.0)
         );
         assert_eq!((read.percentile(50.0), read.percentile(99.0)), (Some(100.0), Some(300.0)));
-        // 40 % of a second, twice, spread over eight I/Os.
+        // The processor time is 40 % of a second, twice, spread over eight I/Os.
         assert_eq!(found[0].processor_ns_per_io(), Some(1e8));
     }
 

@@ -1,4 +1,4 @@
-//! A test of the specification as data: its parts, and the points that each of them measures.
+//! A test of the specification as data: its parts, and the points that each part measures.
 
 use crate::figures;
 use crate::measures::Figure;
@@ -6,11 +6,11 @@ use crate::measures::Figure;
 /// One test of the specification.
 pub(crate) struct Definition {
     pub(crate) title: &'static str,
-    /// Default threads and queue depth: the specification leaves them to the tester.
+    /// Default number of threads and queue depth, which the specification leaves to the tester.
     pub(super) usual_load: (u32, u32),
     /// True if the specification requires this load.
     pub(super) has_fixed_load: bool,
-    /// The tracking variable, which the tables also show first.
+    /// The tracking variable, which is also the first figure in the tables.
     pub(crate) figure: Figure,
     /// Block sizes of the specification.
     pub(super) blocks: &'static [u64],
@@ -18,16 +18,16 @@ pub(crate) struct Definition {
     pub(super) parts: fn(sector: u64) -> Vec<Part>,
 }
 
-/// A part of a test: begins with a purge and ends by its own rule.
+/// A part of a test, which begins with a purge and ends by its own rule.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
-    /// Empty if the test has only one part.
+    /// Name of the part; empty if the test has only one.
     pub(crate) name: String,
     /// Number of times that the capacity is written before the first round.
     pub(crate) passes: u32,
     /// The points measured in each round, in order.
     pub(crate) points: Vec<Point>,
-    /// The point that supplies the tracking variable.
+    /// Index of the point that supplies the tracking variable.
     pub(crate) tracked: usize,
     pub(crate) ends: Ends,
 }
@@ -37,13 +37,13 @@ pub(crate) struct Part {
 pub(crate) enum Ends {
     /// Ends when five rounds are steady.
     Steady,
-    /// Ends when the capacity was written `fills` times, or after `rounds` rounds.
+    /// Ends when the capacity has been written `fills` times, or after `rounds` rounds.
     Written { fills: u32, rounds: usize },
 }
 
 impl Part {
     pub(super) fn new(name: String, passes: u32, points: Vec<Point>, tracked: u64, ends: Ends) -> Part {
-        // A device with larger sectors is tracked at its smallest supported block size.
+        // On a device with larger sectors, the smallest supported block size is tracked instead.
         let writes = || points.iter().enumerate().filter(|(_, point)| point.read_percent == 0);
         let smallest = writes().min_by_key(|(_, point)| point.block_bytes);
         let found = writes().find(|(_, point)| point.block_bytes == tracked).or(smallest);
@@ -51,7 +51,7 @@ impl Part {
         Part { name, passes, points, tracked, ends }
     }
 
-    /// The only part of a random I/O test: each round measures all points, mix by mix and size by size, until
+    /// The only part of a random I/O test. Each round measures all points, mix by mix and size by size, until
     /// steady state.
     pub(super) fn matrix(mixes: &[u8], blocks: &[u64], tracked: u64, sector: u64) -> Part {
         let blocks = usable(blocks, sector);
@@ -81,7 +81,7 @@ impl Point {
         Point { is_random: false, block_bytes, read_percent }
     }
 
-    /// `100/0`: reads and writes in percent.
+    /// The mix as percentages of reads and writes, such as `100/0`.
     pub(crate) fn mix(&self) -> String {
         format!("{}/{}", self.read_percent, 100 - self.read_percent)
     }
@@ -98,7 +98,7 @@ impl Point {
     }
 }
 
-/// The block sizes that a device with such sectors supports.
+/// The block sizes that a device with sectors of this size supports.
 pub(super) fn usable(blocks: &[u64], sector: u64) -> Vec<u64> {
     blocks.iter().copied().filter(|block| block.is_multiple_of(sector.max(1))).collect()
 }

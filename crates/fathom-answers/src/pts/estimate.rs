@@ -1,4 +1,5 @@
-//! Estimates a test before it starts: time, bytes written, and the share of the drive's life.
+//! Estimates a test before it starts: its duration, the bytes that it writes, and their share of the drive's
+//! life.
 
 use super::definition::Ends;
 use super::endurance::Endurance;
@@ -9,7 +10,7 @@ use crate::columns;
 use crate::device::Facts;
 use crate::figures;
 
-/// Width of the labels.
+/// Width of the label column.
 const NAMES: usize = 14;
 
 /// A range of values.
@@ -25,22 +26,22 @@ impl Range {
         self.most += most;
     }
 
-    /// Both ends, or a single value if they are equal.
+    /// Both ends of the range, or a single value if they are equal.
     fn text(self, text: impl Fn(f64) -> String) -> String {
         let (least, most) = (text(self.least), text(self.most));
         if least == most { most } else { format!("{least} to {most}") }
     }
 }
 
-/// Time and bytes of a test.
+/// Estimated duration of a test and bytes that it writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Estimate {
     seconds: Range,
-    /// Seconds before the rounds.
+    /// Duration in seconds before the first round.
     preconditioning: f64,
     /// Bytes written in total.
     bytes: Range,
-    /// Assumed bytes per second of sequential writes.
+    /// Assumed rate of sequential writes, in bytes per second.
     rate: f64,
 }
 
@@ -73,7 +74,7 @@ impl Estimate {
         Estimate { seconds, preconditioning, bytes, rate }
     }
 
-    /// The estimate for a typical target of its kind.
+    /// Estimates the test for a typical target of this kind.
     pub(super) fn of(plan: &PtsPlan) -> Estimate {
         Estimate::at(plan, assumed_rate(&plan.target))
     }
@@ -189,7 +190,7 @@ pub(super) fn threads(count: u32) -> String {
     if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") }
 }
 
-/// A long time in a readable unit: `40.0 s`, `56 min`, `4.7 h`.
+/// A long duration in a readable unit, such as `40.0 s`, `56 min`, `4.7 h`.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 119.5 => figures::duration(seconds * 1e9),
@@ -198,7 +199,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// Typical bytes per second of sequential writes to such a target.
+/// Typical rate of sequential writes to such a target, in bytes per second.
 fn assumed_rate(target: &TestTarget) -> f64 {
     let facts =
         std::fs::metadata(&target.path).ok().filter(|_| target.is_device()).map(|found| Facts::of(&found));
@@ -220,7 +221,8 @@ mod tests {
         let mut plan = plan(PtsTest::Iops);
         plan.target.bytes = 1_000_000_000_000;
         let found = Estimate::at(&plan, 1e9);
-        // 2000 s of preconditioning, 5 to 25 rounds of 56 minutes, half of all I/O writes.
+        // The test has 2000 s of preconditioning and 5 to 25 rounds of 56 minutes, in which half of all I/Os
+        // are writes.
         assert_eq!(found.seconds, Range { least: 2000.0 + 5.0 * 3360.0, most: 2000.0 + 25.0 * 3360.0 });
         assert_eq!((found.preconditioning, found.bytes.least), (2e12, 2e12));
         assert!((found.bytes.most - (2e12 + 28.0 * 60.0 * 25.0 * 1e9)).abs() < 1e3, "{found:?}");
@@ -240,7 +242,7 @@ mod tests {
         assert!(text(None).contains("unknown: the device does not report it"), "{}", text(None));
         assert!(text(None).contains("all content: xfs file system"), "{}", text(None));
         let known = text(Some(Endurance { used_percent: 10, written_bytes: 1e12 }));
-        // 256 MiB of 10 TB.
+        // The test writes at least 256 MiB, on a drive for 10 TB.
         assert!(known.contains("0.00268 % to 30.0 % of the drive's life"), "{known}");
         let early = text(Some(Endurance { used_percent: 0, written_bytes: 1e12 }));
         assert!(early.contains("not known; by its own figures, 0 % of its life"), "{early}");

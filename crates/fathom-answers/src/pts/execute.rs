@@ -1,4 +1,4 @@
-//! Performs the steps in order, each through the run loop.
+//! Performs the steps of a test in order, each through the run loop.
 
 use super::definition::{Ends, Part};
 use super::estimate::time;
@@ -49,11 +49,11 @@ struct Execution<'a> {
     stop: Stop<'a>,
     err: &'a mut dyn Write,
     runner: &'a mut dyn Runner,
-    /// Messages that were already printed and are not repeated after every step.
+    /// Messages that were already printed, so that they are not repeated after every step.
     said: BTreeSet<String>,
 }
 
-/// Result of a step; an error if a signal interrupted it.
+/// Result of a step; it breaks off if a signal interrupted the step.
 type StepEnd<T> = ControlFlow<i32, T>;
 
 impl Execution<'_> {
@@ -76,7 +76,7 @@ impl Execution<'_> {
         Ok(None)
     }
 
-    /// Checks that the target is still the one that was claimed, and that no other program uses it.
+    /// Checks that the target is still the one that was claimed and that no other program uses it.
     fn check_target(&self) -> Result<(), Failure> {
         let path = &self.plan.target.path;
         self.claim.check(path)?;
@@ -90,7 +90,7 @@ impl Execution<'_> {
     }
 
     fn make(&mut self, step: Step) -> Result<StepEnd<Outcome>, Failure> {
-        // Each step has new offsets and data, but a repeated step has the same ones again.
+        // Each step has different offsets and data, but a step that is repeated has the same ones again.
         let seed = self.plan.seed.wrapping_add(self.recorder.recorded().steps.len() as u64);
         match step {
             Step::Purge { .. } => Ok(match purge(&self.plan.target, self.plan.purges, &self.stop)? {
@@ -140,7 +140,7 @@ impl Execution<'_> {
         ))
     }
 
-    /// `round 2, random 4 KiB, 0/100`.
+    /// A name such as `round 2, random 4 KiB, 0/100`.
     fn name(&self, step: Step) -> String {
         let (part, name) = match step {
             Step::Purge { part } => (part, "purge".to_owned()),
@@ -157,7 +157,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Reports the result of the last step and, at the end of a round, how steady the device is.
+    /// Prints the result of the last step and, at the end of a round, how close the device is to steady state.
     fn tell(&mut self, step: Step, seconds: f64) {
         let name = self.name(step);
         let figure = self.plan.test.definition().figure;
@@ -229,7 +229,8 @@ impl Execution<'_> {
         status_of_signal(signal)
     }
 
-    /// Prints a line of progress. The test continues even if nothing reads it.
+    /// Prints a line of progress. Errors are ignored, because the test continues even if nothing reads its
+    /// output.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }

@@ -16,11 +16,11 @@ use std::ops::Range;
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a PtsPlan,
     pub(crate) parts: Vec<PartFindings<'a>>,
-    /// Why it is not a valid result under the specification; empty if it is valid.
+    /// Why the test is not a valid result under the specification; empty if it is valid.
     pub(crate) why_not: Vec<String>,
     /// Other remarks for the reader.
     pub(crate) remarks: Vec<String>,
-    /// The time at which the last step ended, in seconds since the epoch.
+    /// Time at which the last step ended, in seconds since the epoch.
     pub(crate) ended: u64,
     pub(crate) is_finished: bool,
 }
@@ -28,13 +28,13 @@ pub(crate) struct Findings<'a> {
 /// A part of a test.
 pub(crate) struct PartFindings<'a> {
     pub(crate) part: Part,
-    /// How the device was purged, and how long that took.
+    /// How the device was purged, and how long the purge took.
     pub(crate) purge: Option<(&'a str, f64)>,
-    /// Bytes and seconds of each pass of preconditioning.
+    /// Bytes and duration in seconds of each preconditioning pass.
     pub(crate) passes: Vec<(u64, f64)>,
     /// The points of each round; the last round may be incomplete.
     pub(crate) rounds: Vec<Vec<&'a Measured>>,
-    /// `None` while the part is in progress.
+    /// How the part ended; `None` while it is in progress.
     pub(crate) ending: Option<Ending>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Findings<'a> {
             if matches!(part.ending, Some(Ending::NotSteady(_))) {
                 found.push(format!("{lead}no steady state in {}", rounds(part.rounds.len())));
             }
-            // With --no-purge, the user has purged the device before the test, but not between its parts.
+            // With --no-purge, the user purges the device before the test, but not between its parts.
             let is_purged_before = !plan.purges && number == 0;
             if let Some((purge, _)) = part.purge
                 && purge.starts_with("none")
@@ -171,7 +171,7 @@ impl<'a> PartFindings<'a> {
         self.rounds.iter().filter(|round| round.len() == self.part.points.len()).count()
     }
 
-    /// The window of the last five rounds, steady or not.
+    /// The window of the last five rounds, regardless of whether it is steady.
     pub(crate) fn window(&self) -> Option<&Window> {
         match &self.ending {
             Some(Ending::Steady(window) | Ending::NotSteady(Some(window))) => Some(window),
@@ -179,7 +179,7 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// The rounds shown in the tables, from 0: the window, or the latest rounds so far.
+    /// The rounds that the tables show, counted from 0: the window, or the latest rounds so far.
     pub(crate) fn counted_rounds(&self) -> Range<usize> {
         let complete = self.complete_rounds();
         match self.window() {
@@ -188,7 +188,8 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// A figure of a point over the rounds that count: the mean, or the largest maximum.
+    /// A figure of a point over the rounds that count. Maxima are combined to the largest one, other figures to
+    /// their mean.
     pub(crate) fn in_window(&self, point: usize, figure: Figure) -> Option<f64> {
         let values: Vec<f64> =
             self.counted_rounds().filter_map(|round| self.value(point, round, figure)).collect();
@@ -199,12 +200,12 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// Bytes written in its rounds.
+    /// Bytes written in the rounds of the part.
     pub(crate) fn written(&self) -> u64 {
         sum(self.rounds.iter().map(|round| written_in(round)))
     }
 
-    /// Block sizes and mixes of its points, in order.
+    /// Block sizes and mixes of the part's points, in order.
     pub(crate) fn axes(&self) -> (Vec<u64>, Vec<u8>) {
         let (mut blocks, mut mixes) = (Vec::new(), Vec::new());
         for point in &self.part.points {
@@ -218,7 +219,7 @@ impl<'a> PartFindings<'a> {
         (blocks, mixes)
     }
 
-    /// The number of a point.
+    /// The index of a point in the part.
     pub(crate) fn point_of(&self, block_bytes: u64, read_percent: u8) -> Option<usize> {
         let is_it = |point: &Point| point.block_bytes == block_bytes && point.read_percent == read_percent;
         self.part.points.iter().position(is_it)
@@ -262,7 +263,7 @@ pub(crate) fn written_in(round: &[&Measured]) -> u64 {
     sum(round.iter().filter_map(|measured| measured.write.as_ref()).map(|write| write.bytes))
 }
 
-/// The values come from a file and may be arbitrary, so the sum saturates.
+/// The values come from a file and may be arbitrarily large, so the sum saturates.
 fn sum(values: impl Iterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add)
 }

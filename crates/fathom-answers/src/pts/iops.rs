@@ -6,7 +6,7 @@ use crate::measures::Figure;
 /// Percentages of reads, from all reads to all writes.
 const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
 const BLOCKS: [u64; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
-/// Block size whose writes are tracked.
+/// Block size of the point whose writes are the tracking variable.
 const TRACKED: u64 = 4 << 10;
 
 pub(super) const TEST: Definition = Definition {

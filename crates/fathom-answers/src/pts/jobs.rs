@@ -1,11 +1,11 @@
-//! The jobs of the steps, as text of job files: all I/O goes through the run loop.
+//! The jobs of the steps, as text of job files, because all I/O goes through the run loop.
 
 use super::definition::Point;
 use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, PtsPlan, TestTarget};
 use crate::job_text::{Section, text};
 use crate::running::as_option;
 
-/// The name of the only job.
+/// The name of each job file's only job.
 const NAME: &str = "pts";
 
 fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
@@ -18,7 +18,7 @@ fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
     text(&[Section { name: NAME.to_owned(), options: options.collect() }])
 }
 
-/// Reads one block to find out what works on the target.
+/// A job that reads one block, to find out which settings work on the target.
 pub(super) fn probe(target: &TestTarget, engine: &str, direct: bool, block: u64) -> String {
     let options = [
         ("filename", as_option(&target.path)),
@@ -32,7 +32,7 @@ pub(super) fn probe(target: &TestTarget, engine: &str, direct: bool, block: u64)
     text(&[Section { name: NAME.to_owned(), options: options.into() }])
 }
 
-/// Writes the capacity once.
+/// A job that writes the capacity once.
 pub(super) fn precondition(plan: &PtsPlan, seed: u64) -> String {
     job(
         plan,
@@ -46,7 +46,7 @@ pub(super) fn precondition(plan: &PtsPlan, seed: u64) -> String {
     )
 }
 
-/// Measures a point for its duration. Offsets and data are new in each round.
+/// A job that measures a point for its duration. Offsets and data differ in each round.
 pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
     let rw = match (point.is_random, point.read_percent) {
         (true, 100) => "randread",
@@ -64,7 +64,7 @@ pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
         options.push(("size", plan.target.bytes.to_string()));
         options.push(("norandommap", "1".to_owned()));
     } else {
-        // Adjacent streams that do not overlap, in whole blocks of any size.
+        // The streams are adjacent and do not overlap; each consists of whole blocks of any size.
         let share = (plan.target.bytes / u64::from(plan.threads)) >> 20 << 20;
         options.push(("size", share.to_string()));
         options.push(("offset_increment", share.to_string()));
@@ -76,7 +76,7 @@ pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
         ("iodepth", plan.depth.to_string()),
         ("randseed", seed.to_string()),
         ("group_reporting", "1".to_owned()),
-        // The reported latencies include submission.
+        // Percentiles are those of the total latency, which includes submission.
         ("clat_percentiles", "0".to_owned()),
         ("lat_percentiles", "1".to_owned()),
     ]);

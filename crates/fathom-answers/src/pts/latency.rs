@@ -5,7 +5,7 @@ use crate::measures::Figure;
 
 const MIXES: [u8; 3] = [100, 65, 0];
 const BLOCKS: [u64; 3] = [8 << 10, 4 << 10, 512];
-/// Block size whose writes are tracked.
+/// Block size of the point whose writes are the tracking variable.
 const TRACKED: u64 = 4 << 10;
 
 pub(super) const TEST: Definition = Definition {

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 /// Width of the label column.
 const NAMES: usize = 16;
-/// Maximum number of rows of a timeline in text output; CSV and JSON have all of them.
+/// Maximum number of timeline rows in text output; CSV and JSON have all rows.
 const ROWS: usize = 30;
 
 /// The heading.
@@ -56,7 +56,7 @@ pub(crate) fn facts(findings: &Findings<'_>) -> Vec<(String, String)> {
     facts
 }
 
-/// Labels and values that describe the course of each part.
+/// Labels and values that describe how each part went.
 pub(crate) fn course_of(findings: &Findings<'_>, part: &PartFindings<'_>) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some((purge, seconds)) = part.purge {
@@ -87,7 +87,7 @@ pub(crate) fn course_of(findings: &Findings<'_>, part: &PartFindings<'_>) -> Vec
     facts
 }
 
-/// Four significant figures, because plots are drawn from them.
+/// A number with four significant figures, because plots are drawn from it.
 fn number(value: f64) -> String {
     let digits = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
     format!("{value:.*}", digits as usize)
@@ -121,7 +121,7 @@ pub(crate) fn heading(figure: Figure) -> String {
     }
 }
 
-/// A caption and a table for everything that a part measured.
+/// A caption and a table for each figure that a part measured.
 pub(crate) fn tables(
     findings: &Findings<'_>,
     part: &PartFindings<'_>,
@@ -142,7 +142,7 @@ pub(crate) fn tables(
     tables.collect()
 }
 
-/// Rows are block sizes, columns are mixes of reads and writes.
+/// A table with one row per block size and one column per mix of reads and writes.
 fn matrix(part: &PartFindings<'_>, figure: Figure) -> Table {
     let (blocks, mixes) = part.axes();
     let names: Vec<String> = mixes.iter().map(|mix| format!("{mix}/{}", 100 - mix)).collect();
@@ -160,7 +160,7 @@ fn matrix(part: &PartFindings<'_>, figure: Figure) -> Table {
     table
 }
 
-/// One row per minute of a write saturation test.
+/// A table with one row per minute of a write saturation test.
 fn course_table(findings: &Findings<'_>, part: &PartFindings<'_>, most_rows: usize) -> Table {
     let shown = shown_figures(findings.plan.test);
     let headings: Vec<String> = shown.iter().map(|figure| heading(*figure)).collect();
@@ -214,7 +214,7 @@ pub(super) fn text(findings: &Findings<'_>, limit: Option<usize>) -> String {
     text
 }
 
-/// Sentences that the reader must see first.
+/// Sentences that readers must see before the figures.
 pub(crate) fn sentences(findings: &Findings<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if !findings.why_not.is_empty() {
@@ -224,7 +224,7 @@ pub(crate) fn sentences(findings: &Findings<'_>) -> Vec<String> {
     lines
 }
 
-/// Markdown, for web pages and issues.
+/// The report in Markdown, for web pages and issues.
 pub(super) fn markdown(findings: &Findings<'_>) -> String {
     let mut text = format!("**{}**\n\n", title(findings));
     for line in sentences(findings) {
@@ -249,7 +249,7 @@ pub(super) fn markdown(findings: &Findings<'_>) -> String {
     text
 }
 
-/// One row for each point of each round.
+/// One row for each point in each round.
 pub(super) fn csv(findings: &Findings<'_>) -> String {
     let mut columns: Vec<String> = [
         "part",

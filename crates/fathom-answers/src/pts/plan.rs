@@ -1,5 +1,5 @@
 //! The plan of a test: target, load, parts and their points. The plan is the first line of a results file; the
-//! steps follow from it and from the measurements.
+//! steps are derived from it and from the measurements.
 
 use super::definition::{Definition, Part, usable};
 use super::{iops, latency, saturation, throughput};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Format version of results files.
 pub(crate) const FORM: u32 = 1;
-/// Time that a point is measured in each round.
+/// Time for which a point is measured in each round.
 const POINT: Duration = Duration::from_secs(60);
 /// Minimum duration of a point in a scaled test.
 const LEAST_POINT: Duration = Duration::from_millis(10);
@@ -54,7 +54,7 @@ impl PtsTest {
     }
 }
 
-/// Kind of a target.
+/// Kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TargetKind {
@@ -62,19 +62,19 @@ pub(crate) enum TargetKind {
     Device,
     /// An existing file.
     File,
-    /// A file that is created for the test, and removed after it.
+    /// A file that is created for the test and removed after it.
     Made,
 }
 
 /// The device or file of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TestTarget {
-    /// Its path with symbolic links resolved.
+    /// Path of the target with symbolic links resolved.
     pub(crate) path: PathBuf,
     pub(crate) kind: TargetKind,
     /// User capacity.
     pub(crate) bytes: u64,
-    /// Logical sector size in bytes: the smallest possible block.
+    /// Logical sector size in bytes, which is the smallest possible block.
     pub(crate) sector: u64,
     /// Its model.
     #[serde(default)]
@@ -86,10 +86,11 @@ pub(crate) struct TestTarget {
     /// The backing file of a loop device.
     #[serde(default)]
     pub(crate) behind: String,
-    /// `write back`, `write through`, or empty if the kernel does not report it.
+    /// The kernel's word for the write cache: `write back` or `write through`; empty if the kernel does not
+    /// report it.
     #[serde(default)]
     pub(crate) write_cache: String,
-    /// Inode of the file that was created, so that another file is not mistaken for it.
+    /// Inode of the file that was created, so that no other file is mistaken for it.
     #[serde(default)]
     pub(crate) inode: u64,
 }
@@ -120,27 +121,27 @@ pub(crate) struct PtsPlan {
     /// [`FORM`]; its key identifies results files.
     #[serde(rename = "fathom pts")]
     pub(crate) form: u32,
-    /// Version of the program that began it.
+    /// Version of the program that began the test.
     pub(crate) version: String,
     pub(crate) test: PtsTest,
-    /// Seconds since the epoch.
+    /// Time at which the test began, in seconds since the epoch.
     pub(crate) began: u64,
     pub(crate) target: TestTarget,
     pub(crate) engine: String,
     /// True if the page cache is bypassed.
     pub(crate) direct: bool,
     pub(crate) threads: u32,
-    /// Outstanding I/Os of each thread.
+    /// Number of outstanding I/Os per thread.
     pub(crate) depth: u32,
-    /// Maximum number of rounds of a part without steady state.
+    /// Maximum number of rounds of a part that does not reach steady state.
     pub(crate) most_rounds: usize,
-    /// Scale factor for all times and amounts; normally 1.
+    /// Scale factor for all durations and amounts; normally 1.
     pub(crate) scale: f64,
     /// False with `--no-purge`.
     pub(crate) purges: bool,
     /// Seed of the offsets.
     pub(crate) seed: u64,
-    /// The machine and its storage.
+    /// Description of the machine and its storage.
     #[serde(default)]
     pub(crate) host: HostReport,
 }
@@ -157,12 +158,12 @@ impl PtsPlan {
         blocks.iter().copied().filter(|block| !usable.contains(block)).collect()
     }
 
-    /// Time that a point is measured in each round.
+    /// Time for which a point is measured in each round.
     pub(crate) fn point_time(&self) -> Duration {
         POINT.mul_f64(self.scale).max(LEAST_POINT)
     }
 
-    /// Bytes of one pass of preconditioning.
+    /// Number of bytes in one preconditioning pass.
     pub(crate) fn pass_bytes(&self) -> u64 {
         self.scaled(self.target.bytes)
     }
@@ -180,8 +181,8 @@ impl PtsPlan {
         (blocks * PRECONDITION_BLOCK).min(bytes)
     }
 
-    /// Differences between this plan's command line and that of an earlier plan. What was determined at run
-    /// time (the engine, the machine) may differ.
+    /// Differences between the command lines of this plan and of an earlier one. Properties that were
+    /// determined at run time (the engine, the machine) may differ.
     pub(super) fn differences(&self, begun: &PtsPlan) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -204,7 +205,7 @@ impl PtsPlan {
         found
     }
 
-    /// What is wrong with a plan that was read from a file; `None` if this program could have written it.
+    /// What is wrong with a plan that was read from a file; `None` if this program could have written the plan.
     pub(super) fn mistake(&self) -> Option<&'static str> {
         if !(self.scale > 0.0 && self.scale <= 1.0) {
             return Some("its scale is not a share up to 1");
@@ -217,7 +218,7 @@ impl PtsPlan {
             .then_some("it has no threads, no depth or no rounds")
     }
 
-    /// Refuses block sizes and loads that cannot be measured on this target.
+    /// Refuses block sizes and loads that this target does not support.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let parts = self.parts();
         if parts.is_empty() || parts.iter().any(|part| part.points.is_empty()) {

@@ -1,7 +1,8 @@
 //! The purge returns a device as closely as possible to its factory state: it discards all its blocks
-//! (BLKDISCARD). The specification means secure erase, format and sanitize, which reset more of the drive. They
-//! are device-specific commands, some of which erase more than the named device, such as all namespaces of a
-//! controller, so they are left to the vendors' programs, nvme-cli and hdparm, with `--no-purge` afterwards.
+//! (BLKDISCARD). The specification intends secure erase, format and sanitize, which reset more of the drive.
+//! These are device-specific commands, and some of them erase more than the named device, such as all
+//! namespaces of a controller. They are therefore left to the vendors' programs, nvme-cli and hdparm; the test
+//! is then started with `--no-purge`.
 
 use super::plan::TestTarget;
 use super::signatures;
@@ -13,20 +14,20 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Bytes discarded between two checks for signals.
+/// Number of bytes that are discarded between two checks for signals.
 const PIECE: u64 = 1 << 30;
-/// Size of the areas at both ends that hold signatures of file systems and partition tables.
+/// Size of the areas at both ends of a device that hold signatures of file systems and partition tables.
 const ENDS: u64 = 2 << 20;
 
 /// Result of a purge.
 pub(super) enum Purged {
-    /// The method, or the reason why there was none.
+    /// The purge is done; holds the method, or the reason why there was no purge.
     Done(String),
-    /// A signal ended it.
+    /// A signal ended the purge.
     Stopped(i32),
 }
 
-/// Purges the target as far as possible.
+/// Purges the target as thoroughly as possible.
 pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Result<Purged, Failure> {
     let path = &target.path;
     let fail = |error: io::Error| Failure::file(path, &error);
@@ -59,8 +60,8 @@ pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Re
     Ok(Purged::Done("discard of all blocks (BLKDISCARD)".to_owned()))
 }
 
-/// Removes the signatures of the old content, so that remains of it are not mistaken for a file system, and
-/// makes the kernel drop partitions and cached data.
+/// Removes the signatures of the old content, so that its remains are not mistaken for a file system, and makes
+/// the kernel drop partitions and cached data.
 fn forget_content(device: &File, bytes: u64) -> io::Result<()> {
     if !signatures::found(device, bytes)?.is_empty() {
         let zeros = vec![0; ENDS.min(bytes / 2) as usize];
@@ -70,13 +71,14 @@ fn forget_content(device: &File, bytes: u64) -> io::Result<()> {
     device.sync_all()?;
     block_device::flush_buffers(device.as_raw_fd())?;
     match block_device::reread_partitions(device.as_raw_fd()) {
-        // Fails if the device has no partitions, is one, or is open elsewhere; nothing depends on it.
+        // This call fails if the device has no partitions, is one, or is open elsewhere. The failure is
+        // harmless.
         Ok(()) | Err(Errno(_)) => Ok(()),
     }
 }
 
-/// Frees all blocks of a file and allocates them again: the disk must have room for the file before anything is
-/// measured.
+/// Frees all blocks of a file and allocates them again, because the disk must have space for the file before
+/// the measurement starts.
 fn empty(opened: &File, bytes: u64) -> io::Result<()> {
     opened.set_len(0)?;
     opened.set_len(bytes)?;

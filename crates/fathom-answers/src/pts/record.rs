@@ -1,4 +1,5 @@
-//! The results file: one line for the plan, one for each finished step, and one for each resumption of the test.
+//! The results file: one line for the plan, one line for each finished step, and one for each resumption of the
+//! test.
 
 use super::plan::{FORM, PtsPlan};
 use super::sequence::{Ending, Sequence};
@@ -15,7 +16,7 @@ const RESUMED_MARK: &[u8] = b"{\"resumed\":";
 /// The content of a results file.
 pub(crate) struct RecordedTest {
     pub(crate) plan: PtsPlan,
-    /// Finished steps in order.
+    /// Results of finished steps, in order.
     pub(crate) steps: Vec<Done>,
     /// Number of finished steps at each resumption.
     pub(crate) resumed_after: Vec<usize>,
@@ -110,7 +111,7 @@ pub(super) fn resume(
     Ok(file)
 }
 
-/// Appends a finished step; on return it is on disk.
+/// Appends a finished step and syncs it to disk.
 pub(super) fn add(
     file: &mut ResultsFile<RecordedTest>,
     step: Step,

@@ -1,4 +1,5 @@
-//! Checks what a test may write to: an unused device that was named twice, or a file. Changes nothing.
+//! Checks what a test may write to, without changing anything: an unused device that was named twice, or a
+//! file.
 
 use super::plan::{TargetKind, TestTarget};
 use super::signatures;
@@ -12,7 +13,7 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Smaller targets do not allow any conclusion.
+/// Minimum size of a target; figures of a smaller one are meaningless.
 const LEAST_BYTES: u64 = 16 << 20;
 
 /// The options that name the target on the command line.
@@ -20,20 +21,20 @@ const LEAST_BYTES: u64 = 16 << 20;
 pub(super) struct GivenTarget {
     pub(super) device: Option<PathBuf>,
     pub(super) file: Option<PathBuf>,
-    /// The confirmation, which names the same target again.
+    /// The confirmation, in which the user names the same target again.
     pub(super) destroy: Option<PathBuf>,
     /// Size of a file to be created.
     pub(super) size: Option<u64>,
 }
 
-/// A checked target, and the content that will be lost.
+/// A checked target, and the content that the test will destroy.
 pub(super) struct Examined {
     pub(super) target: TestTarget,
-    /// Names of its partitions and file systems.
+    /// Names of the partitions and file systems on the target.
     pub(super) holds: Vec<String>,
 }
 
-/// Examines the target. `begun` is the target of a resumed test, whose file need not be named twice.
+/// Examines the target. `begun` is the target of a resumed test, whose file does not have to be named twice.
 pub(super) fn examine(
     given: &GivenTarget,
     begun: Option<&TestTarget>,
@@ -201,7 +202,7 @@ fn file_target(path: PathBuf, kind: TargetKind, bytes: u64, inode: u64) -> TestT
         path,
         kind,
         bytes,
-        // Used until the block sizes supported by direct I/O are known.
+        // This value is used until the block sizes that direct I/O supports are known.
         sector: SECTOR,
         model: String::new(),
         serial: String::new(),

@@ -1,6 +1,6 @@
 //! The write saturation test: random 4 KiB writes to a purged device, minute by minute, until it has been
-//! filled four times or six hours have passed. It shows how performance falls, so it neither waits for steady
-//! state nor needs preconditioning.
+//! filled four times or six hours have passed. It shows how performance declines, so it neither waits for
+//! steady state nor preconditions the device.
 
 use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::measures::Figure;
@@ -19,7 +19,7 @@ pub(super) const TEST: Definition = Definition {
     parts,
 };
 
-/// A single part, whose rounds are minutes.
+/// The parts of the test: a single one, whose rounds are minutes.
 fn parts(sector: u64) -> Vec<Part> {
     let points: Vec<Point> =
         usable(&BLOCKS, sector).into_iter().map(|bytes| Point::random(bytes, 0)).collect();

@@ -1,5 +1,5 @@
-//! Derives the next step from the finished ones. A killed test is in the same state when its results file is
-//! read again, so no step is done twice.
+//! Derives the next step from the finished ones. After a killed test, reading its results file restores the
+//! same state, so no step is done twice.
 
 use super::definition::{Ends, Part};
 use super::plan::PtsPlan;
@@ -11,7 +11,7 @@ use super::step::{Done, Outcome, Step};
 pub(crate) enum Ending {
     /// The last five rounds are steady.
     Steady(Window),
-    /// The maximum number of rounds was reached without steady state; holds the last window.
+    /// The maximum number of rounds was reached without steady state; holds the last window, if there is one.
     NotSteady(Option<Window>),
     /// The required amount was written.
     Written,
@@ -23,13 +23,13 @@ pub(crate) enum Ending {
 pub(crate) struct Sequence {
     parts: Vec<Part>,
     most_rounds: usize,
-    /// Bytes after which a part that ends by amount is over.
+    /// Number of bytes after which a part that ends by amount is over.
     fill_bytes: u64,
     figure: crate::measures::Figure,
     next: Option<Step>,
     /// The tracking variable in the completed rounds of the part.
     tracked: Vec<f64>,
-    /// Bytes written in the rounds of the part.
+    /// Number of bytes written in the rounds of the part.
     written: u64,
     endings: Vec<Ending>,
 }
@@ -58,12 +58,12 @@ impl Sequence {
         self.next
     }
 
-    /// Endings of the finished parts.
+    /// How the finished parts ended.
     pub(crate) fn endings(&self) -> &[Ending] {
         &self.endings
     }
 
-    /// Advances the state by a finished step; returns false and changes nothing if it is not the next one.
+    /// Advances the state by a finished step. If that is not the next step, returns false and changes nothing.
     pub(crate) fn take(&mut self, done: &Done) -> bool {
         if self.next != Some(done.step) {
             return false;
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Result of a step on a device with this rate.
+    /// Result of a step on a device that does this many IOPS.
     fn done(step: Step, iops: f64) -> Done {
         let figures =
             Figures { iops, bytes_per_second: iops, mean_ns: iops, bytes: 4096, ..Figures::default() };
@@ -157,7 +157,7 @@ mod tests {
     fn a_steady_device_takes_five_rounds_and_another_one_all() {
         let plan = plan(PtsTest::Throughput);
         let mut sequence = Sequence::new(&plan);
-        // The first part reaches steady state in round 7 (from 1), the second one never.
+        // The first part reaches steady state in round 7 (counted from 1), the second part never does.
         let found = steps(&mut sequence, |part, round| match part {
             0 if round < 2 => 1000.0,
             0 => 500.0,
@@ -192,7 +192,8 @@ mod tests {
         let mut plan = plan(PtsTest::Saturation);
         plan.target.bytes = 1 << 20;
         plan.scale = 0.001;
-        // Four fills of a thousandth of the capacity: at least 128 KiB, which is 32 minutes of 4 KiB writes.
+        // The test fills a thousandth of the capacity four times, but at least 128 KiB, which is 32 minutes of
+        // 4 KiB writes.
         let mut sequence = Sequence::new(&plan);
         assert_eq!(steps(&mut sequence, |_, _| 1.0).len(), 1 + 32);
         assert_eq!(sequence.endings(), [Ending::Written]);
@@ -213,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        /// Replaying the finished steps gives the same state, wherever the test was interrupted.
+        /// Replaying the finished steps gives the same state, regardless of where the test was interrupted.
         #[test]
         fn a_replayed_sequence_goes_on_alike(
             levels in prop::collection::vec(1.0f64..2.0, 25), cut in 0usize..400, which in 0usize..4

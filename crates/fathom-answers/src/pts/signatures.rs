@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// A format: its name, the offset of its signature, and the signature. A negative offset counts from the end of
-/// the device.
+/// A format: its name, the offset of its signature, and the signature. A negative offset is relative to the end
+/// of the device.
 type Mark = (&'static str, i64, &'static [u8]);
 
 const MARKS: [Mark; 37] = [
@@ -49,7 +49,7 @@ const MARKS: [Mark; 37] = [
     ("VMFS volume", 0x100000, b"\x0d\xd0\x01\xc0"),
 ];
 
-/// Formats found on a device of this size, without duplicates.
+/// Formats that are found on a device of this size, without duplicates.
 pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> {
     let mut names: Vec<&'static str> = Vec::new();
     for (name, place, mark) in MARKS {
@@ -65,7 +65,7 @@ pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> 
             names.push(name);
         }
     }
-    // These formats contain a boot sector themselves.
+    // These formats contain a boot sector, so finding that as well is no second format.
     if names.iter().any(|name| name.contains("GPT") || name.contains("FAT") || name.contains("NTFS")) {
         names.retain(|name| !name.starts_with("boot sector"));
     }

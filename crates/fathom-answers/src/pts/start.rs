@@ -1,4 +1,5 @@
-//! From the arguments to a running test: the target is examined, locked and tried before anything is changed.
+//! Turns the arguments into a running test. The target is examined, locked and tried before anything is
+//! changed.
 
 use super::endurance::Endurance;
 use super::estimate::Estimate;
@@ -20,7 +21,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Block sizes to try with direct I/O on a file; those below the sector size fail.
+/// Block sizes to try with direct I/O on a file; sizes below the sector size fail.
 const SECTORS_OF_FILES: [u64; 2] = [512, 4096];
 
 /// Runs or resumes the test; returns its record, and the exit status if a signal ended it. `None` if only the
@@ -64,7 +65,7 @@ pub(super) fn run(
         crate::output::print(streams, &text)?;
         return Ok(None);
     }
-    // Ctrl-C during a step loses only that step.
+    // A signal during a step ends the test, but only that step is lost.
     let signals = runner::signals()?;
     let made = MadeFile::of(&mut plan.target)?;
     let claim = claim(&plan.target)?;
@@ -98,7 +99,7 @@ fn default_output(wishes: &PtsWishes) -> PathBuf {
     PathBuf::from(format!("{}-{}.pts.jsonl", wishes.test.word(), name.to_string_lossy()))
 }
 
-/// State of an existing results file.
+/// Progress of a test whose results file exists.
 enum Begun {
     /// Every step is done.
     Finished(Box<RecordedTest>),
@@ -133,7 +134,7 @@ fn refuse_other_plan(path: &Path, plan: &PtsPlan, begun: &PtsPlan) -> Result<(),
     }
 }
 
-/// The plan, as far as it follows from the arguments and the target.
+/// The plan, as far as it can be derived from the arguments and the target.
 fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
     PtsPlan {
         form: FORM,
@@ -153,7 +154,7 @@ fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
     }
 }
 
-/// A newly created file, which is removed again unless the test starts.
+/// A file created for the test, which is removed again if the test does not start.
 struct MadeFile(Option<PathBuf>);
 
 impl MadeFile {
@@ -179,7 +180,7 @@ impl MadeFile {
 impl Drop for MadeFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // The error that ended the test is reported instead of this one.
+            // A failure is ignored, because the error that ended the test is reported instead.
             let _ = std::fs::remove_file(path);
         }
     }

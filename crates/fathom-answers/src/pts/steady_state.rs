@@ -1,6 +1,7 @@
-//! Steady state as SNIA's Performance Test Specification defines it, a pure function of the rounds. A window of five rounds
-//! is steady if its values of the tracking variable are within 20 % of their average, and if the line fitted to them (least
-//! squares) changes by no more than 10 % of the average from the first round to the last.
+//! Steady state as SNIA's Performance Test Specification defines it; a pure function of the rounds. A window of
+//! five rounds is steady if its values of the tracking variable are within 20 % of their average, and if the
+//! line fitted to them (least squares) changes by no more than 10 % of the average from the first round to the
+//! last.
 
 use serde::Serialize;
 
@@ -11,19 +12,19 @@ pub(crate) const MOST_RANGE: f64 = 0.20;
 /// Maximum change of the fitted line across the window, as a share of the average.
 pub(crate) const MOST_SLOPE: f64 = 0.10;
 
-/// Values exactly at a limit are within it, regardless of binary rounding.
+/// Tolerance for binary rounding, so that values exactly at a limit are within it.
 const ROUNDING: f64 = 1e-9;
 
 /// A window of five rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Window {
-    /// Its first round, from 0.
+    /// First round of the window, counted from 0.
     pub(crate) first: usize,
     /// The tracking variable in each round.
     pub(crate) values: [f64; ROUNDS],
     /// Their mean.
     pub(crate) average: f64,
-    /// Maximum minus minimum.
+    /// Range of the values: maximum minus minimum.
     pub(crate) range: f64,
     /// Slope of the fitted line per round.
     pub(crate) slope: f64,
@@ -32,7 +33,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The window that ends with the last of these rounds; `None` with fewer than five.
+    /// The window that ends with the last of these rounds; `None` for fewer than five rounds.
     pub(crate) fn last_of(rounds: &[f64]) -> Option<Window> {
         let first = rounds.len().checked_sub(ROUNDS)?;
         let values: [f64; ROUNDS] = rounds[first..].try_into().ok()?;
@@ -49,12 +50,12 @@ impl Window {
         Some(Window { first, values, average, range: high - low, slope, intercept })
     }
 
-    /// Rounds of the window, from 0.
+    /// Rounds of the window, counted from 0.
     pub(crate) fn rounds(&self) -> std::ops::Range<usize> {
         self.first..self.first + ROUNDS
     }
 
-    /// Value of the fitted line at a round, from 0.
+    /// Value of the fitted line at a round, counted from 0.
     pub(crate) fn fit(&self, round: f64) -> f64 {
         self.intercept + self.slope * round
     }
@@ -94,13 +95,13 @@ mod tests {
 
     #[test]
     fn the_range_may_be_exactly_a_fifth() {
-        // No slope: the deviations are symmetric.
+        // The deviations are symmetric, so the fitted line has no slope.
         for scale in [1.0, 0.01, 1234.5, 1e6] {
             let at = |half: f64| {
                 window([100.0, 100.0 - half, 100.0, 100.0 + half, 100.0].map(|value| value * scale))
             };
             assert!((at(10.0).range_share() - 0.2).abs() < 1e-12);
-            // The two extremes, two rounds apart, make a slope of 2 * half / 10 per round.
+            // The two extremes are two rounds apart, so the slope is 2 * half / 10 per round.
             assert!(at(10.0).is_steady(), "exactly 20 % of {scale}");
             assert!(!at(10.01).is_steady(), "more than 20 % of {scale}");
         }
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn known_fits() {
-        // Rounds 3 to 7 are the window: the values rise by 2 from 12.
+        // The window consists of rounds 3 to 7, in which the values rise from 12 in steps of 2.
         let rounds = [50.0, 40.0, 30.0, 12.0, 14.0, 16.0, 18.0, 20.0];
         let found = Window::last_of(&rounds).expect("a window");
         assert_eq!((found.first, found.average, found.range), (3, 16.0, 8.0));
@@ -133,13 +134,13 @@ mod tests {
     }
 
     proptest! {
-        /// Neither units nor the direction of time matter.
+        /// Neither the unit nor the direction of time affects the result.
         #[test]
         fn scaled_and_reversed_windows_are_as_steady(
             values in prop::array::uniform5(50.0f64..150.0), factor in 1e-3f64..1e6
         ) {
             let own = window(values);
-            // Not exactly at a limit, where rounding would decide.
+            // Values exactly at a limit are skipped, because rounding would decide there.
             prop_assume!((own.range_share() - MOST_RANGE).abs() > 1e-6 && (own.slope_share() - MOST_SLOPE).abs() > 1e-6);
             prop_assert_eq!(own.is_steady(), window(values.map(|value| value * factor)).is_steady());
             let mut reversed = values;
@@ -147,7 +148,7 @@ mod tests {
             prop_assert_eq!(own.is_steady(), window(reversed).is_steady());
         }
 
-        /// The residuals of the fitted line have neither a mean nor a trend.
+        /// The residuals of the fitted line have a mean and a trend of zero.
         #[test]
         fn the_line_is_that_of_least_squares(values in prop::array::uniform5(1.0f64..1e6), before in 0usize..9) {
             let rounds: Vec<f64> = std::iter::repeat_n(7.0, before).chain(values).collect();
@@ -158,7 +159,7 @@ mod tests {
             prop_assert!(residuals.iter().sum::<f64>().abs() < 1e-6 * found.average && trend.abs() < 1e-6 * found.average);
         }
 
-        /// Values within a twentieth of a level are steady; a decay of a tenth per round is not.
+        /// Values within a twentieth of a level are steady, but a decline of a tenth per round is not.
         #[test]
         fn levels_are_steady_and_decays_are_not(level in 1.0f64..1e6, noise in prop::array::uniform5(-0.02f64..0.02)) {
             prop_assert!(window(noise.map(|part| level * (1.0 + part))).is_steady());

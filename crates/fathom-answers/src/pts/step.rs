@@ -5,7 +5,7 @@ use crate::measures::workload::{Traffic, Workload, workloads};
 use fathom_results::RunResult;
 use serde::{Deserialize, Serialize};
 
-/// Percentiles kept for each point.
+/// Percentiles that are kept for each point.
 pub(crate) const PERCENTILES: [f64; 5] = [50.0, 99.0, 99.9, 99.99, 99.999];
 
 /// One step of a test.
@@ -25,7 +25,7 @@ pub(crate) enum Step {
 pub(crate) struct Done {
     #[serde(flatten)]
     pub(crate) step: Step,
-    /// Seconds since the epoch.
+    /// Time at which the step ended, in seconds since the epoch.
     pub(crate) ended: u64,
     /// Duration of the step.
     pub(crate) seconds: f64,
@@ -37,7 +37,7 @@ pub(crate) struct Done {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
-    /// How the device was purged, or why not.
+    /// How the device was purged, or why it was not.
     Purged(String),
     /// Bytes written.
     Written(u64),
@@ -51,7 +51,7 @@ pub(crate) struct Measured {
     pub(crate) read: Option<Figures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) write: Option<Figures>,
-    /// Reads and writes combined.
+    /// Figures of reads and writes combined.
     pub(crate) all: Figures,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Figures {
     pub(crate) bytes_per_second: f64,
     pub(crate) mean_ns: f64,
     pub(crate) max_ns: f64,
-    /// In the order of [`PERCENTILES`]; empty without a histogram.
+    /// Latencies at the [`PERCENTILES`], in ns; empty without a histogram.
     pub(crate) percentiles_ns: Vec<f64>,
 }
 
@@ -80,12 +80,12 @@ impl Figures {
             bytes_per_second: finite(traffic.bytes_per_second),
             mean_ns: finite(traffic.mean_ns),
             max_ns: finite(traffic.max_ns),
-            // The middle of the last bin may exceed the maximum.
+            // The middle of the last bin may exceed the maximum, so percentiles are limited to it.
             percentiles_ns: percentiles.into_iter().flatten().map(|ns| ns.min(traffic.max_ns)).collect(),
         }
     }
 
-    /// The value of a figure; `None` without I/O, or if it was not kept.
+    /// The value of a figure; `None` without I/O, or if the figure was not kept.
     pub(crate) fn value(&self, figure: Figure) -> Option<f64> {
         let has_latency = self.mean_ns > 0.0;
         match figure {

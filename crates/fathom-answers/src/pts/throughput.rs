@@ -15,7 +15,7 @@ pub(super) const TEST: Definition = Definition {
     parts,
 };
 
-/// One part per block size; a round consists of reads, then writes.
+/// The parts of the test: one per block size. A round consists of reads, then writes.
 fn parts(sector: u64) -> Vec<Part> {
     let part = |bytes: u64| {
         let points = vec![Point::sequential(bytes, 100), Point::sequential(bytes, 0)];

@@ -8,11 +8,11 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of rounds in the specification.
+/// Maximum number of rounds that the specification allows.
 pub(super) const USUAL_ROUNDS: usize = 25;
 const MOST_ROUNDS: u64 = 1000;
 
-/// The request made by the command line.
+/// What the command line asks for.
 #[derive(Debug, PartialEq)]
 pub(super) enum What {
     Run(Box<PtsWishes>),
@@ -55,7 +55,7 @@ struct Words {
     output: Option<PathBuf>,
     resumes: bool,
     is_dry_run: bool,
-    /// An option that applies only to runs.
+    /// A given option that applies only to runs, for a message.
     of_runs: Option<String>,
 }
 

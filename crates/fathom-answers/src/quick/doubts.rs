@@ -1,4 +1,4 @@
-//! Doubts about the figures of `quick`: the findings of the checks, sorted by test.
+//! Doubts about the figures of `quick`: the findings of the checks, grouped by test.
 
 use super::grid::GridTest;
 use crate::checks::{self, Severity};
@@ -17,7 +17,8 @@ impl Doubts {
         Doubts { verdict: checks::judge(run) }
     }
 
-    /// The doubts about one test; if several tests share a kind of doubt, the most serious one represents them all.
+    /// The doubts about one test. If doubts of one kind apply to several tests, the most serious one represents
+    /// them all.
     pub(super) fn of_test(&self, test: &GridTest) -> Vec<QuickDoubt> {
         let is_own = |finding: &&Finding| {
             finding.job.as_deref() == Some(test.name)
@@ -63,7 +64,7 @@ fn advice(finding: &Finding) -> &str {
     }
 }
 
-/// A doubt of this kind in a few words; `None` for one that takes more.
+/// Describes doubts of this kind in a few words; `None` if that is impossible.
 pub(super) fn in_few_words(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "failed" => "I/Os failed",

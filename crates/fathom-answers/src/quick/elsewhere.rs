@@ -1,5 +1,5 @@
-//! `quick` on other machines, where the properties of a local directory do not apply. Each host creates a file
-//! with a unique name in the directory, which is removed by name at the end.
+//! `quick` on other machines, whose directories this machine cannot examine. Each host creates a file with a
+//! unique name in the directory and removes it by that name at the end.
 
 use super::grid::Setting;
 use super::progress::Progress;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The name of the file on each host, as a job option.
 pub(super) fn file_in(directory: &Path) -> String {
-    // The system seeds each hasher randomly.
+    // The number is random, because the system seeds each hasher randomly.
     let number = RandomState::new().build_hasher().finish();
     let name = format!("fathom-quick-{number:016x}-${{HOST_INDEX}}.data");
     as_option(&directory.join(name))

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// One test: a workload, a direction and a queue depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridTest {
-    /// Name of its job.
+    /// Name of the test's job.
     pub(super) name: &'static str,
     /// 0: reads, 1: writes.
     pub(super) direction: usize,
@@ -15,7 +15,8 @@ pub(super) struct GridTest {
     pub(super) depth: u32,
 }
 
-/// The grid in order of execution: reads precede writes, so that pending writes do not disturb a read.
+/// The tests in the order in which they run: reads precede writes, so that pending writes do not disturb a
+/// read.
 pub(super) const TESTS: [GridTest; 8] = [
     test("read-seq-1m-d8", 0, false, 8),
     test("read-seq-1m-d1", 0, false, 1),
@@ -37,11 +38,11 @@ const fn test(name: &'static str, direction: usize, is_random: bool, depth: u32)
 pub(super) struct Setting {
     /// The file.
     pub(super) file: String,
-    /// How many bytes of the file are used.
+    /// Number of bytes of the file that the tests use.
     pub(super) size: u64,
     pub(super) engine: &'static str,
     pub(super) direct: bool,
-    /// Time of each test.
+    /// Duration of each test.
     pub(super) time: Duration,
     /// Number of times that all tests are run.
     pub(super) repeats: u32,
@@ -59,7 +60,7 @@ impl Setting {
     }
 }
 
-/// A job that fills the file for at most `limit`, so that reads find data.
+/// A job that fills the file for at most `limit`, so that reads find data in it.
 pub(super) fn fill_job(setting: &Setting, limit: Duration) -> String {
     let mut options = vec![
         ("rw", "write".to_owned()),
@@ -73,7 +74,7 @@ pub(super) fn fill_job(setting: &Setting, limit: Duration) -> String {
     text(&[setting.global(), section("fill", &options)])
 }
 
-/// All tests, in order.
+/// The jobs of all tests, in order.
 pub(super) fn test_jobs(setting: &Setting) -> String {
     let mut global = setting.global();
     global.options.push(("time_based".to_owned(), "1".to_owned()));
@@ -93,11 +94,11 @@ pub(super) fn test_jobs(setting: &Setting) -> String {
     text(&std::iter::once(global).chain(jobs).collect::<Vec<Section>>())
 }
 
-/// The same as a stand-alone job file, in which the file has a name and is filled first.
+/// The tests as a stand-alone job file, in which the file has a name and is filled first.
 pub(super) fn whole_job(setting: &Setting) -> String {
     let fill = fill_job(setting, Duration::ZERO);
     let fill = fill.split_once("\n\n").map_or("", |(_, fill)| fill);
-    // Options that must not apply to the first job cannot be global.
+    // Options that must not apply to the job that fills the file cannot be global.
     let tests = test_jobs(setting);
     let (global, tests) = tests.split_once("\n\n").unwrap_or((&tests, ""));
     let timed = |line: &&str| line.starts_with("time_based") || line.starts_with("runtime");
@@ -113,7 +114,7 @@ fn section(name: &str, options: &[(&str, String)]) -> Section {
 }
 
 impl GridTest {
-    /// `seq 1 MiB` or `rand 4 KiB`.
+    /// The pattern in short form: `seq 1 MiB` or `rand 4 KiB`.
     pub(super) fn pattern(&self) -> &'static str {
         if self.is_random { "random 4 KiB" } else { "sequential 1 MiB" }
     }

@@ -1,5 +1,5 @@
-//! The result of `quick`: a grid, the machine, the doubts. Derived only from the result, so that pages and
-//! other commands show the same.
+//! The report of `quick`: a grid, the machine, the doubts. It is derived from the result alone, so that pages
+//! and other commands show the same report.
 
 use super::doubts::in_few_words;
 use super::test_line::{BYTES_PER_SECOND, Figure, IOPS, PERCENTILES, TestLine};
@@ -14,28 +14,28 @@ use fathom_results::{HostsResult, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Minimum and maximum length of the longest bar.
+/// Minimum and maximum length of the longest bar, in columns.
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
 
-/// A figure as CSV: heading and text.
+/// A figure in CSV output: its heading, and how to compute and format it.
 type CsvColumn = (&'static str, Figure, fn(f64) -> String);
 
-/// Everything about the result.
+/// A result with all data that the report shows.
 pub(crate) struct GridReport<'a> {
     quick: &'a QuickResult,
     host: Option<&'a HostReport>,
     /// The hosts of a run over several hosts, whose rates are added up.
     hosts: Option<&'a HostsResult>,
     lines: Vec<TestLine<'a>>,
-    /// Runs of all tests.
+    /// Number of runs of all tests.
     runs: usize,
 }
 
-/// A test as a bar: its names, its figures, and its length relative to other tests with the same pattern.
+/// A test as a bar: its names, its figures, and its length relative to the other tests with the same pattern.
 pub(crate) struct Bar {
-    /// Direction, pattern and depth: `read`, `sequential 1 MiB`.
+    /// Direction, pattern and depth, such as `read`, `sequential 1 MiB`.
     pub(crate) names: [String; 3],
-    /// MB/s, IOPS, p50, p99, p99.9; empty if the test was not run.
+    /// MB/s, IOPS, p50, p99 and p99.9; empty if the test was not run.
     pub(crate) figures: Vec<String>,
     /// 0 to 1.
     pub(crate) share: f64,
@@ -49,7 +49,7 @@ impl<'a> GridReport<'a> {
         GridReport::of_runs(std::slice::from_ref(run), run.quick.as_ref()?)
     }
 
-    /// The report of several runs whose combined evaluation is `quick`; `None` without a run.
+    /// The report of several runs whose combined evaluation is `quick`; `None` if there is no run.
     pub(super) fn of_runs(runs: &'a [RunResult], quick: &'a QuickResult) -> Option<GridReport<'a>> {
         let lines = quick.tests.iter().map(|test| TestLine::of(test, runs)).collect();
         let first = runs.first()?;
@@ -62,7 +62,7 @@ impl<'a> GridReport<'a> {
         })
     }
 
-    /// What was measured, in a line: `nvme0n1 (Samsung SSD 990 PRO), /data`.
+    /// What was measured, on one line, such as `nvme0n1 (Samsung SSD 990 PRO), /data`.
     pub(crate) fn title(&self) -> String {
         let devices = self.host.map_or(&[][..], |host| &host.devices);
         let Some(device) = devices.first() else { return self.quick.place.clone() };
@@ -70,7 +70,7 @@ impl<'a> GridReport<'a> {
         format!("{}{model}, {}", device.name, self.quick.place)
     }
 
-    /// The answer in a sentence, and how far to trust it.
+    /// The answer in a sentence, and how much it can be trusted.
     pub(crate) fn headline(&self) -> String {
         let sequential = self.both(false, "sequential ", BYTES_PER_SECOND, figures::roughly::bandwidth);
         let random = self.both(true, "random ", IOPS, figures::roughly::count);
@@ -88,8 +88,8 @@ impl<'a> GridReport<'a> {
         format!("{answer}{together}.{}", self.trust())
     }
 
-    /// Figures of the tests with the highest depth of a pattern, for reads and writes, and that depth: `2.3
-    /// GB/s sequential reads and 1.1 GB/s writes`.
+    /// The figures of reads and writes with a pattern at its highest depth, and that depth:
+    /// `2.3 GB/s sequential reads and 1.1 GB/s writes`.
     fn both(
         &self,
         is_random: bool,
@@ -125,7 +125,8 @@ impl<'a> GridReport<'a> {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The most common kind of doubt, and how many tests it affects. Short tests count only after disturbances.
+    /// The most common kind of doubt, and how many tests it affects. The shortness of tests counts only if no
+    /// other doubt applies.
     fn widest_doubt(&self) -> Option<(&str, usize)> {
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -152,7 +153,7 @@ impl<'a> GridReport<'a> {
         }
     }
 
-    /// What was measured, and where.
+    /// Lines that say what was measured and where.
     pub(crate) fn heading(&self) -> Vec<String> {
         let quick = self.quick;
         let mut lines = vec![match self.host.and_then(|host| host.file_systems.first()) {
@@ -205,7 +206,7 @@ impl<'a> GridReport<'a> {
         self.lines.iter().map(bar).collect()
     }
 
-    /// The doubts: first those about the whole run, then one sentence per kind, with the tests affected.
+    /// The doubts: first those about the whole run, then one sentence per kind, with the affected tests.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut kinds: Vec<&str> = Vec::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -234,13 +235,13 @@ impl<'a> GridReport<'a> {
         self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
     }
 
-    /// Text for people: the answer first, then the figures, then the doubts and the setup. Fits the columns if
-    /// possible.
+    /// Text for people: the answer, the figures, the doubts, and the setup. If possible, lines are no longer
+    /// than `limit`.
     pub(crate) fn text(&self, limit: Option<usize>) -> String {
         self.with_grid(&self.grid(limit), limit.unwrap_or(columns::USUAL))
     }
 
-    /// The same with bars at the ends of lines, if there is room.
+    /// Like [`text`](GridReport::text), with bars at the ends of lines if they fit.
     pub(crate) fn text_with_bars(&self, limit: usize, ink: Ink) -> String {
         self.with_grid(&self.grid_with_bars(Some(limit), ink), limit)
     }
@@ -293,7 +294,7 @@ impl<'a> GridReport<'a> {
         text.lines().zip(bars).map(line).collect()
     }
 
-    /// Intervals exist only between runs.
+    /// A table of the tests. Intervals exist only if there are several runs.
     fn table(&self, figures: usize, is_short: bool, has_intervals: bool) -> Table {
         let (right, has_intervals) = (Align::Right, has_intervals && self.runs > 1);
         let mut columns =
@@ -330,7 +331,7 @@ impl<'a> GridReport<'a> {
         table
     }
 
-    /// Markdown for a web page or an issue.
+    /// The report in Markdown, for a web page or an issue.
     pub(super) fn markdown(&self) -> String {
         let list = |lines: &[String]| lines.iter().map(|line| format!("* {line}\n")).collect::<String>();
         let mut text = format!("{}\n\n{}", self.headline(), self.table(5, false, true).markdown());
@@ -342,7 +343,7 @@ impl<'a> GridReport<'a> {
         text
     }
 
-    /// CSV: only the grid, latencies in µs. The intervals of several runs follow their figures.
+    /// The grid as CSV, with latencies in µs. With several runs, each figure is followed by its interval.
     pub(super) fn csv(&self) -> String {
         let figures: [CsvColumn; 5] = [
             ("MB/s", BYTES_PER_SECOND, |bytes| figures::three_figures(bytes / 1e6)),
@@ -377,8 +378,8 @@ impl<'a> GridReport<'a> {
         table.csv()
     }
 
-    /// JSON: rates in bytes per second, latencies in ns. `intervals` has both ends of each figure's interval
-    /// between runs.
+    /// The report as JSON, with rates in bytes per second and latencies in ns. `intervals` has both ends of
+    /// each figure's interval between runs.
     pub(super) fn json(&self) -> String {
         let quick = self.quick;
         let test = |line: &TestLine<'_>| {
@@ -488,7 +489,7 @@ mod tests {
             headline(&run),
             "About 1.0 GB/s sequential reads; 500 random writes per second at depth 8. 2 of 4 figures are doubtful: the tester waited for a CPU."
         );
-        // The reason applies only to the tests that have it.
+        // The reason is listed only for the tests to which it applies.
         let quick = run.quick.as_mut().expect("of quick");
         let mut short = quick.tests[0].doubts[0].clone();
         short.kind = "short".into();

@@ -1,5 +1,5 @@
-//! `fathom quick`: how fast is this disk, in under a minute. It uses an unnamed file, which vanishes with the program,
-//! however that ends; existing files are not touched.
+//! `fathom quick`: measures how fast a disk is, in under a minute. It uses an unnamed file, which disappears
+//! with the program regardless of how it ends; existing files are not touched.
 
 mod doubts;
 mod elsewhere;
@@ -35,13 +35,13 @@ use std::time::Duration;
 const FILE_NAME: &str = "fathom-quick.data";
 /// Maximum time for filling; the tests then use the part that was filled.
 const FILL_LIMIT: Duration = Duration::from_secs(8);
-/// The smallest meaningful file.
+/// Minimum size of the file for meaningful figures.
 const LEAST_SIZE: u64 = 16 << 20;
-/// A longer time would take a day.
+/// Maximum number of repeats; more would take days.
 const MOST_REPEATS: u32 = 1000;
-/// Base of the exit code after a signal, as in an ordinary run.
+/// Base of the exit code after a signal, as for an ordinary run.
 const ENDED_BY_SIGNAL: u8 = 128;
-/// Exit code if a later run of several could not start.
+/// Exit code if a later run could not start.
 const INCOMPLETE: u8 = 1;
 
 pub(crate) const COMMAND: Command = Command {
@@ -150,13 +150,13 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     if wishes.size < LEAST_SIZE {
         let least = figures::size(LEAST_SIZE);
         let unit = match wishes.size {
-            // Most likely a unit was left out.
+            // A number this small most likely lacks a unit.
             1..=4095 => format!("{0} without a unit is {0} bytes, write --size={0}m or {0}g", wishes.size),
             _ => "use a larger size".to_owned(),
         };
         return Err(Failure::new(format!("--size: {least} is the minimum; {unit}")));
     }
-    // Rounded to whole blocks of the largest test.
+    // The size is rounded down to whole blocks of the largest test.
     wishes.size -= wishes.size % (1 << 20);
     Ok(wishes)
 }
@@ -208,7 +208,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         )?;
     }
     let mut progress = Progress::new(streams.err, on_terminal, expected);
-    // The figures of a minute are worth printing, whatever happens afterwards.
+    // Signals are held, so that the figures of a minute are printed even if a signal ends the command.
     let signals = crate::runner::signals()?;
     let measured = match &file {
         Some(file) => measure_here(&mut setting, &file.file, runner, &mut progress),
@@ -232,7 +232,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     let results: Vec<RunResult> =
         runs.iter().map(|ended| result_of(&ended.report)).collect::<Result<_, _>>()?;
-    // Doubts are stored in the result, for every command that reads it.
+    // Doubts are stored in the result, where every command that reads it finds them.
     let quicks: Vec<QuickResult> =
         results.iter().map(|result| record::of(result, &setting, place.display().to_string())).collect();
     let mut quick = record::of_all(&quicks);
@@ -246,8 +246,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         Format::Csv => report.csv(),
         Format::Json => report.json(),
     };
-    // Saved before the table is printed, because the reader of the table may be gone; an error is reported
-    // afterwards, because the figures exist.
+    // The result is saved before the table is printed, because the reader of the table may have gone away. A
+    // failure is reported afterwards, because the figures are valid anyway.
     let saved = wishes.save.as_ref().map_or(Ok(()), |place| save(place, &runs, &quicks));
     print_as(wishes.format, streams, &shown)?;
     saved?;
@@ -283,7 +283,7 @@ fn unmet(required: Requirement, results: &[RunResult], quick: &QuickResult) -> O
     (!is_met).then(|| judgement::unmet(required, &summary))
 }
 
-/// Checks that the path is a directory with enough room.
+/// Checks that the path is a directory with enough space.
 fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     let directory = &wishes.directory;
     let metadata = std::fs::metadata(directory).map_err(|error| Failure::file(directory, &error))?;
@@ -315,7 +315,7 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why a file cannot be created in a directory, and what to do about it.
+/// Explains why a file cannot be created in a directory, and how to solve that.
 pub(crate) fn no_file_here(directory: &Path, error: &std::io::Error) -> Failure {
     let place = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let advice = match error.kind() {
@@ -346,8 +346,8 @@ fn measure_here(
 }
 
 /// Fills the file (`files` of them over all hosts), then runs all tests as often as requested. The part that
-/// could not be filled in time is removed from `setting`. Returns no run if a signal came before there was
-/// anything to report.
+/// could not be filled in time is removed from `setting`. Returns no run if a signal arrived before the first
+/// figures existed.
 fn measure(
     setting: &mut Setting,
     files: u64,
@@ -377,7 +377,7 @@ fn measure(
     for number in 1..=setting.repeats {
         progress.begin_run(number, setting.repeats);
         let ended = match run_text(&jobs, runner, progress) {
-            // The earlier runs are worth printing.
+            // The runs that have finished are still worth printing.
             Err(failure) if !runs.is_empty() => {
                 progress.messages.push(format!("fathom quick: {failure}"));
                 break;
@@ -385,7 +385,8 @@ fn measure(
             other => other?,
         };
         let is_stopped = ended.signal.is_some();
-        // Part of a run is better than nothing, but would distort the medians of complete runs.
+        // Without any complete run, part of one is useful; otherwise it would distort the medians of the
+        // complete runs.
         if is_stopped && !runs.is_empty() {
             break;
         }

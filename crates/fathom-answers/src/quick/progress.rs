@@ -8,26 +8,26 @@ use fathom_command::printer::Screen;
 use fathom_stats::live::{LiveTick, RunState};
 use std::time::{Duration, Instant};
 
-/// Columns of the bar.
+/// Maximum length of the bar in columns.
 const BAR: usize = 24;
-/// A shorter bar is useless.
+/// Minimum length of the bar in columns; a shorter one is useless.
 const LEAST_BAR: usize = 8;
 
-/// Draws the line, if there is a terminal, and collects the workers' messages.
+/// Draws the line, if there is a terminal, and collects messages.
 pub(super) struct Progress<'a> {
     out: &'a mut dyn Screen,
     on_terminal: bool,
     started: Instant,
-    /// Expected total time.
+    /// Expected duration of all steps.
     expected: Duration,
     /// The current step while no test runs.
     step: &'static str,
-    /// The current run of several, as `2 of 3: `.
+    /// The current one of several runs, such as `2 of 3: `.
     round: String,
-    /// The test at the last tick, and the number of ticks during which it was running.
+    /// The test that was running at the last tick, and for how many ticks.
     test: Option<(usize, u32)>,
     drawn: usize,
-    /// Messages of workers and of the supervisor.
+    /// Messages from workers and from the supervisor.
     pub(super) messages: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Progress<'a> {
         self.draw(step, "");
     }
 
-    /// Starts one of several runs of all tests, counted from 1.
+    /// Starts another run of all tests; runs are counted from 1.
     pub(super) fn begin_run(&mut self, number: u32, of: u32) {
         self.round = if of > 1 { format!("{number} of {of}: ") } else { String::new() };
         self.test = None;
@@ -62,7 +62,7 @@ impl<'a> Progress<'a> {
     /// Clears the line.
     pub(super) fn end(&mut self) {
         if self.drawn > 0 {
-            // A terminal that cannot be written to is no reason to lose the result.
+            // Errors are ignored, because the result must not be lost to a terminal that cannot be written.
             let blanks = " ".repeat(std::mem::take(&mut self.drawn));
             let _ = self.over(&blanks).and_then(|()| self.out.line_start()).and_then(|()| self.out.flush());
         }
@@ -73,7 +73,7 @@ impl<'a> Progress<'a> {
             return;
         }
         let share = (self.started.elapsed().as_secs_f64() / self.expected.as_secs_f64().max(0.1)).min(0.99);
-        // The terminal may have been resized.
+        // The width is queried every time, because the terminal may have been resized.
         let line = line(share, step, rate, columns::of_messages());
         let length = columns::width(&line);
         let _ = self.over(&columns::left(&line, self.drawn)).and_then(|()| self.out.flush());
@@ -86,8 +86,8 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// `[#####-------]  42 %  random 4 KiB read, depth 32  84.0 MB/s  20.5k IOPS`, without parts that do not fit:
-/// a line that wraps could not be redrawn in place.
+/// The line, such as `[#####-------]  42 %  random 4 KiB read, depth 32  84.0 MB/s  20.5k IOPS`. Parts that do
+/// not fit are left out, because a line that wraps could not be redrawn in place.
 fn line(share: f64, step: &str, rate: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let mut text = format!("{:3.0} %  {step}", share * 100.0);
@@ -118,7 +118,7 @@ impl Watch for Progress<'_> {
             self.test = Some((index, ticks.saturating_add(1)));
         }
         // A single job is a step with its own name; several jobs are the tests in order. Between two tests, the
-        // first one still counts.
+        // earlier one is shown.
         let (step, is_settled) = match self.test.filter(|_| is_of_tests) {
             Some((index, ticks)) => {
                 let test = TESTS[index];
@@ -130,7 +130,7 @@ impl Watch for Progress<'_> {
         };
         let bytes: u64 = tick.bytes_per_second.values().sum();
         let ios: u64 = tick.iops.values().sum();
-        // The first rate of a test partly belongs to the previous test.
+        // The first rate of a test is not shown, because it partly belongs to the previous test.
         let rate = match is_settled {
             true => format!("{}  {} IOPS", figures::bandwidth(bytes as f64), figures::count(ios as f64)),
             false => String::new(),

@@ -1,5 +1,5 @@
-//! Members that `quick` adds to a result: its tests, their settings, and the doubts, so that they stay with the
-//! figures.
+//! Members that `quick` adds to a result, so that they stay with the figures: its tests, their settings, and
+//! the doubts.
 
 use super::doubts::Doubts;
 use super::grid::{GridTest, Setting, TESTS};
@@ -10,7 +10,7 @@ use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
 
-/// The members to add to a result.
+/// The members for a result.
 pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {
     let (evidence, all_doubts) = (Evidence::all(run), Doubts::of(run));
     let mut done = 0;
@@ -48,7 +48,7 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
     }
 }
 
-/// The combined evaluation of several runs: each doubt once, in its most serious form.
+/// The combined evaluation of several runs, with each doubt once, in its most serious form.
 pub(super) fn of_all(runs: &[QuickResult]) -> QuickResult {
     let mut all = runs.first().cloned().unwrap_or_default();
     for run in runs.iter().skip(1) {
@@ -64,12 +64,12 @@ pub(super) fn of_all(runs: &[QuickResult]) -> QuickResult {
     all
 }
 
-/// Code of the doubt about a test whose runs differ.
+/// Code of the doubt about a test whose runs differ too much.
 pub(super) const SCATTER: &str = "runs-differ";
-/// Share of the median by which the fastest run of a test may exceed the slowest.
+/// Maximum excess of a test's fastest run over its slowest one, as a share of the median.
 const MOST_SCATTER: f64 = 0.25;
 
-/// Adds a doubt to each test whose runs differ from each other.
+/// Adds a doubt to each test whose runs differ too much.
 pub(super) fn add_scatter(quick: &mut QuickResult, runs: &[RunResult]) {
     for test in &mut quick.tests {
         let line = TestLine::of(test, runs);
@@ -93,12 +93,13 @@ fn add(doubts: &mut Vec<QuickDoubt>, doubt: &QuickDoubt) {
     }
 }
 
-/// Doubts about a whole run have no kind, so they are compared by their text. Its figures differ from run to run.
+/// The text of a doubt without its figures, which differ between runs. Doubts about a whole run have no kind,
+/// so they are compared by this text.
 fn without_digits(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
-/// The document with one more member at its end; the other members stay as printed.
+/// Appends a member to the document; the other members stay as they were printed.
 pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, Failure> {
     let broken = |what: String| Failure::new(format!("cannot write the result: {what}"));
     let added = serde_json::to_string_pretty(quick).map_err(|error| broken(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A test of the grid: its figures come from one run, or are medians of several runs with intervals.
+//! A test of the grid: its figures are those of one run, or medians of several runs with intervals.
 
 use crate::figures;
 use crate::measures::comparison::{Sample, Summary, summary};
@@ -6,10 +6,10 @@ use fathom_results::model::QuickTest;
 use fathom_results::{DirectionResult, RunResult};
 use fathom_stats::inference::Interval;
 
-/// A test that was run, and the doubts about it.
+/// A test with at least one run, and the doubts about it.
 pub(super) struct TestLine<'a> {
     pub(super) test: &'a QuickTest,
-    /// One result for each run that includes the test; a signal may have prevented it.
+    /// One result for each run that includes the test; runs that a signal ended earlier are missing.
     runs: Vec<&'a DirectionResult>,
 }
 
@@ -18,7 +18,7 @@ pub(super) type Figure = fn(&DirectionResult) -> Option<f64>;
 
 pub(super) const BYTES_PER_SECOND: Figure = |direction| Some(direction.bytes_per_second);
 pub(super) const IOPS: Figure = |direction| Some(direction.iops);
-/// p50, p99 and p99.9 in ns.
+/// The latencies p50, p99 and p99.9 in ns.
 pub(super) const PERCENTILES: [Figure; 3] = [
     |direction| direction.latency().percentile(50.0),
     |direction| direction.latency().percentile(99.0),
@@ -26,7 +26,7 @@ pub(super) const PERCENTILES: [Figure; 3] = [
 ];
 
 impl<'a> TestLine<'a> {
-    /// The line of a test, over all runs.
+    /// Collects the results of a test from all runs.
     pub(super) fn of(test: &'a QuickTest, runs: &'a [RunResult]) -> TestLine<'a> {
         let direction = usize::from(test.direction == "write");
         let of_run = |run: &'a RunResult| {
@@ -44,24 +44,24 @@ impl<'a> TestLine<'a> {
         summary(&values.map(Sample::of).collect::<Vec<Sample>>())
     }
 
-    /// The figure of the run, or the median of several.
+    /// The figure of a single run, or the median of several runs.
     pub(super) fn value(&self, figure: Figure) -> Option<f64> {
         self.summary(figure).map(|summary| summary.median)
     }
 
-    /// Minimum and maximum over several runs, and their median.
+    /// Minimum, maximum and median over several runs.
     pub(super) fn range(&self, figure: Figure) -> Option<(f64, f64, f64)> {
         let values = || self.runs.iter().filter_map(|run| figure(run));
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
         (self.runs.len() > 1).then_some((low, high, self.value(figure)?))
     }
 
-    /// The 95 % interval between runs; `None` for a single one.
+    /// The 95 % interval between runs; `None` for a single run.
     pub(super) fn interval(&self, figure: Figure) -> Option<Interval> {
         self.summary(figure)?.interval
     }
 
-    /// `sequential 1 MiB` or `random 4 KiB`
+    /// The pattern: `sequential 1 MiB` or `random 4 KiB`.
     pub(super) fn pattern(&self) -> String {
         let place = if self.test.random { "random" } else { "sequential" };
         format!("{place} {}", block_size(&self.test.block_size))
@@ -71,7 +71,7 @@ impl<'a> TestLine<'a> {
         self.test.direction == direction && self.test.random == is_random
     }
 
-    /// MB/s, IOPS and the percentiles as text; empty if the test was not run.
+    /// MB/s, IOPS and the percentiles as text; empty cells if the test was not run.
     pub(super) fn cells(&self) -> Vec<String> {
         let (Some(bytes), Some(iops)) = (self.value(BYTES_PER_SECOND), self.value(IOPS)) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! `fathom record`: records what all programs ask of a block device, as a trace.
+//! `fathom record`: records, as a trace, the I/O that all programs request from a block device.
 
 mod parts;
 mod session;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Size of the kernel's buffer per processor.
 const BUFFER_KIB: u64 = 4 << 10;
-/// Maximum length of a list of devices in a kernel filter, which is limited to a page.
+/// Maximum number of devices in a kernel filter, whose text is limited to a page.
 const MOST_DEVICES: usize = 48;
 
 pub(crate) const COMMAND: Command = Command {
@@ -49,7 +49,7 @@ Exit: 0 recorded, 1 not or not to the end; with COMMAND, the command's own statu
     run,
 };
 
-/// The request made by the command line.
+/// What the command line asks for.
 struct Order {
     targets: Vec<PathBuf>,
     command: Vec<OsString>,
@@ -142,7 +142,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Session::new(recorder, &wishes, &mut files, streams)?.run(&order)
 }
 
-/// `vda.trace`; for several devices, the first one and the number of others.
+/// The default name `vda.trace`; for several devices, it has the first one and the number of the others.
 fn default_name(devices: &[RecordedDevice]) -> PathBuf {
     let first = devices.first().map_or("disk", |device| device.name.as_str()).replace('/', "-");
     match devices.len() {

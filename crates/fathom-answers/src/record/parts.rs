@@ -1,4 +1,4 @@
-//! The files that make up a trace.
+//! The files of which a trace consists.
 
 use fathom_command::{Failure, NewFile};
 use fathom_record::Parts;

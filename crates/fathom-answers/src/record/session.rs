@@ -1,4 +1,4 @@
-//! One recording: the loop around the recorder, its command, its status line and its end.
+//! One recording: the recorder's loop, the command that is run, the status line, and the end.
 
 use super::parts::Files;
 use super::tally::Tally;
@@ -18,7 +18,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Maximum and minimum time between two polls of the buffers.
+/// Maximum and minimum time between two readings of the kernel's buffers.
 const LONGEST_ROUND: Duration = Duration::from_millis(100);
 const SHORTEST_ROUND: Duration = Duration::from_millis(2);
 /// SIGTERM.
@@ -33,7 +33,7 @@ pub(super) struct Session<'a, 'b, 's> {
     files: &'a mut Files,
     streams: &'b mut Streams<'s>,
     names: String,
-    /// A quarter of a buffer, in bytes: a poll should find no more than that.
+    /// A quarter of a buffer, in bytes; a reading should find no more than that.
     ample: u64,
     signals: SignalQueue,
     started: Instant,
@@ -87,17 +87,17 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
     /// Records until the end; returns the exit code.
     pub(super) fn run(mut self, order: &Order) -> Result<u8, Failure> {
         let mut child = start(order)?;
-        // The terminal belongs to the command.
+        // The terminal belongs to the command, so no status line is drawn.
         self.line.is_drawn &= child.is_none();
         let recorded = self.record(order, child.as_mut());
         self.erase();
         let recorded = recorded.and_then(|()| self.finish());
         if recorded.is_err() {
-            // Events cost time even if nothing reads them, so recording stops first. The first error is the one
-            // to report.
+            // Recording stops first, because events cost time even if nothing reads them. The first error is
+            // the one that is reported.
             let _ = self.recorder.stop();
         }
-        // The command continues even if the trace cannot be written.
+        // The command continues even if the trace cannot be written, so its end is awaited.
         let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
         recorded?;
         let status =
@@ -108,7 +108,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         }))
     }
 
-    /// Waits for the end of the command; a second signal to the recorder kills it.
+    /// Waits for the end of the command. A second signal to the recorder kills the command.
     fn wait_for(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -137,8 +137,8 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
             }
             self.draw()?;
             if self.signals.asked_to_end().is_some() {
-                // Ctrl-C on a terminal goes to the command as well; after other signals it is not left running
-                // either.
+                // Ctrl-C on a terminal also reaches the command. Other signals are passed on, so that the
+                // command does not continue either.
                 if let Some(child) = &child {
                     process::kill(child.id(), TERMINATE);
                 }
@@ -151,7 +151,8 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         }
     }
 
-    /// Moves what the kernel has recorded to the trace; returns the bytes that the fullest buffer held.
+    /// Moves the recorded events from the kernel's buffers to the trace; returns the number of bytes in the
+    /// fullest buffer.
     fn drain(&mut self) -> Result<u64, Failure> {
         let held = self.recorder.drain(&mut self.batch).map_err(Failure::because)?;
         self.batch.events.iter().for_each(|event| self.tally.add(event));
@@ -159,7 +160,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         Ok(held)
     }
 
-    /// Stops recording, writes the rest, and reports what was recorded.
+    /// Stops recording, writes the remaining events, and reports what was recorded.
     fn finish(&mut self) -> Result<(), Failure> {
         self.recorder.stop().map_err(Failure::because)?;
         let time = self.started.elapsed();
@@ -205,7 +206,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         }
     }
 
-    /// `recording vda 00:12: 1.2k reads/s (84 MB/s), depth 7`.
+    /// Draws the status line, such as `recording vda 00:12: 1.2k reads/s (84 MB/s), depth 7`.
     fn draw(&mut self) -> Result<(), Failure> {
         let since = self.line.drawn.elapsed();
         if !self.line.is_drawn || since < LINE {
@@ -229,7 +230,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         Ok(())
     }
 
-    /// Clears the line. The trace matters more than the terminal, so errors are ignored.
+    /// Clears the status line. Errors are ignored, because the trace matters more than the terminal.
     fn erase(&mut self) {
         if self.line.columns > 0 {
             let blanks = " ".repeat(std::mem::take(&mut self.line.columns));
@@ -263,7 +264,7 @@ fn start(order: &Order) -> Result<Option<Child>, Failure> {
     })
 }
 
-/// Time until the next poll of the buffers: the fullest should be a quarter full by then.
+/// Time until the next reading of the buffers, by which the fullest one should be a quarter full.
 fn next_round(round: Duration, held: u64, ample: u64) -> Duration {
     let share = ample as f64 / held.max(1) as f64;
     round.mul_f64(share.clamp(0.1, 2.0)).clamp(SHORTEST_ROUND, LONGEST_ROUND)

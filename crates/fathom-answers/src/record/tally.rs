@@ -1,18 +1,18 @@
-//! Counts of what was recorded, for the line on the screen and the summary.
+//! Counts recorded events, for the status line and the summary.
 
 use crate::figures;
 use fathom_stats::Direction;
 use fathom_stats::per_direction::PerDirection;
 use fathom_trace::blktrace::{Event, TraceAction};
 
-/// Requests and bytes.
+/// Number of requests, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Amount {
     requests: u64,
     bytes: u64,
 }
 
-/// Counts since the start of the recording.
+/// Numbers counted since the start of the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     asked: PerDirection<Amount>,
@@ -42,12 +42,12 @@ impl Tally {
         }
     }
 
-    /// Requests in the device; devices without a request queue do not have this number.
+    /// Number of requests in the device; `None` for devices without a request queue.
     fn depth(&self) -> Option<u64> {
         (self.issued > 0).then(|| self.issued.saturating_sub(self.requeued + self.completed))
     }
 
-    /// `1.2k reads/s (84 MB/s), 310 writes/s (1.3 MB/s), depth 7`, since an earlier state.
+    /// The rates since an earlier state, such as `1.2k reads/s (84 MB/s), 310 writes/s (1.3 MB/s), depth 7`.
     pub(super) fn rates(&self, earlier: &Tally, seconds: f64) -> String {
         let mut parts = Vec::new();
         for direction in Direction::ALL {
@@ -66,7 +66,7 @@ impl Tally {
         parts.join(", ")
     }
 
-    /// `12,345 reads (1.2 GiB), 88 writes (3 MiB), 12 flushes`.
+    /// The totals, such as `12,345 reads (1.2 GiB), 88 writes (3 MiB), 12 flushes`.
     pub(super) fn sums(&self) -> String {
         let mut parts = Vec::new();
         for direction in Direction::ALL {

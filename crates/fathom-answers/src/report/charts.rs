@@ -1,4 +1,4 @@
-//! Makes the charts of a subject from its shapes.
+//! Draws the charts of a subject from its shapes.
 
 use super::chart::heat::Cell;
 use super::chart::scale::{Scale, Unit};
@@ -12,7 +12,7 @@ use maud::{Markup, Render, html};
 
 /// Suffix of the names of response-time curves.
 const RESPONSE: &str = "response";
-/// Maximum number of rows of a timeline's table; longer timelines are thinned out there, not in the chart.
+/// Maximum number of rows in a timeline's table. Longer timelines are thinned out there, but not in the chart.
 pub(crate) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` is the prefix of their ids in the page.
@@ -28,7 +28,7 @@ pub(super) fn of(subject: &Subject, id: &str) -> Vec<Figure> {
     before.into_iter().chain(latencies).chain([depths(subject, id)]).flatten().collect()
 }
 
-/// Charts side by side, as many as fit.
+/// Places charts side by side, as many as fit.
 pub(crate) fn charts<T: Render>(all: impl IntoIterator<Item = T>) -> Markup {
     html! { div.charts { @for chart in all { (chart) } } }
 }
@@ -116,7 +116,7 @@ fn distribution(subject: &Subject, id: &str) -> Option<Figure> {
         .map(|direction| {
             let mut points: Vec<(f64, f64)> = Vec::new();
             for bin in &direction.distribution {
-                // The outline drops to zero in gaps between bins.
+                // The outline drops to zero in the gaps between bins.
                 match points.last_mut() {
                     Some(last) if (last.0 - bin.start_ns).abs() < 0.5 => *last = (bin.start_ns, bin.percent),
                     _ => points.push((bin.start_ns, bin.percent)),
@@ -136,7 +136,7 @@ fn distribution(subject: &Subject, id: &str) -> Option<Figure> {
     Some(chart.figure(&format!("{id}-distribution"), &table))
 }
 
-/// Seconds from the start to the end of the data.
+/// A time axis from the start to the end of the data, in seconds.
 fn time_axis(subject: &Subject) -> Axis {
     let ends = subject
         .directions
@@ -146,7 +146,7 @@ fn time_axis(subject: &Subject) -> Axis {
     seconds_axis(ends)
 }
 
-/// An axis of time up to the last of these ends.
+/// A time axis in seconds that ends at the last of these values.
 pub(crate) fn seconds_axis(ends: impl Iterator<Item = f64>) -> Axis {
     Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds }
 }
@@ -250,7 +250,7 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<Figure> {
     Some(chart.figure(&format!("{id}-heat-{}", direction.name), &table))
 }
 
-/// The limits of a coarse bin: halfway to its neighbours on the logarithmic scale.
+/// The limits of a coarse bin, which are halfway to its neighbours on the logarithmic scale.
 pub(crate) fn limits(ns: u64) -> (f64, f64) {
     let bin = coarse_bin_of(ns);
     let below = coarse_value_of(bin.saturating_sub(1)).max(1) as f64;
@@ -269,7 +269,7 @@ fn depths(subject: &Subject, id: &str) -> Option<Figure> {
     let y =
         Axis { label: "share of the I/Os".into(), scale: Scale::Linear { max: 100.0 }, unit: Unit::Percent };
     let mut chart = Chart::new("Depth reached: I/Os in flight when one more was issued", x, y);
-    // Short, so that they fit next to each other on a phone.
+    // The labels are short, so that they fit next to each other on a phone.
     let short: Vec<String> =
         names.iter().map(|name| name.replace(" to ", "–").replace(" or more", "+")).collect();
     chart.bars(&short, &values, 0);

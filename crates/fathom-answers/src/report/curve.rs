@@ -1,5 +1,5 @@
-//! The page of curves: response times by offered load, each with its table and answers, and all of them in one
-//! comparison.
+//! The page of curves: response times by offered load for each curve, with its table and answers, and a
+//! comparison of all curves.
 
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Figure, Series};
@@ -59,14 +59,14 @@ fn id_of(curve: usize) -> String {
 struct Line {
     /// The sustained loads.
     sustained: Series,
-    /// Loads beyond what the storage sustains.
+    /// Loads that the storage does not sustain.
     overloaded: Series,
-    /// For each interval: rate, low and high.
+    /// The rate and both ends of each interval.
     intervals: Vec<(f64, f64, f64)>,
 }
 
 impl Line {
-    /// A percentile over the offered loads.
+    /// A line of one percentile over the offered loads.
     fn of(curve: &Curve, place: usize, name: String, style: usize) -> Line {
         let points = |is_sustained: bool| {
             let steps = curve.steps.iter().filter(|step| step.is_sustained == is_sustained);
@@ -85,7 +85,7 @@ impl Line {
     }
 }
 
-/// Returns nothing for a single curve.
+/// A chart that compares all curves; `None` if there is only one.
 fn side_by_side(curves: &[Curve]) -> Option<Figure> {
     if curves.len() < 2 {
         return None;
@@ -113,7 +113,7 @@ fn chart_of(curve: &Curve, id: &str) -> Option<Figure> {
     chart("Response time by offered load", &lines, &format!("{id}-chart"))
 }
 
-/// Returns nothing without a load.
+/// A chart of these lines; `None` without a load.
 fn chart(title: &str, lines: &[Line], id: &str) -> Option<Figure> {
     let all = || lines.iter().flat_map(Line::points);
     all().next()?;

@@ -1,11 +1,11 @@
-//! The grid of `fathom quick` on a page: for each test a bar, its figures, and its doubts.
+//! The grid of `fathom quick` on a page: each test has a bar, its figures, and its doubts.
 
 use super::chart::Coordinate;
 use super::shell::sentences;
 use crate::quick::{Bar, GridReport};
 use maud::{Markup, html};
 
-/// Headings and the classes of their columns.
+/// Headings of the columns, and their CSS classes.
 const COLUMNS: [(&str, &str); 8] = [
     ("test", ""),
     ("MB/s", "right"),
@@ -17,7 +17,7 @@ const COLUMNS: [(&str, &str); 8] = [
     ("doubts", ""),
 ];
 
-/// First the answer, then the grid, then the doubts about the whole run.
+/// Renders the answer, the grid, and the doubts about the whole run, in this order.
 pub(super) fn html(report: &GridReport<'_>) -> Markup {
     let notes = report.notes();
     html! {

@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 
 /// Maximum number of hosts with individual charts; more hosts share heat maps.
 const MOST_CHARTS: usize = 12;
-/// Maximum number of rows in a heat map; beyond it, the page shows the hosts with remarks, and the first of the
-/// others.
+/// Maximum number of rows in a heat map. If there are more hosts, those with remarks are shown, and the first
+/// of the others.
 const MOST_ROWS: usize = 200;
-/// Maximum number of intervals in a heat map; beyond it, neighbours are merged.
+/// Maximum number of intervals in a heat map; if there are more, adjacent ones are merged.
 const MOST_STRETCHES: usize = 120;
 
-/// The section below the summary; `id` is the prefix of ids in the page.
+/// The section after the summary; `id` is the prefix of ids in the page.
 pub(super) fn html(hosts: &HostsResult, id: &str) -> Markup {
     let sentences = together(hosts);
     let lines: Vec<(&HostResult, Vec<Moment>)> = shown(hosts)
@@ -40,7 +40,7 @@ pub(super) fn html(hosts: &HostsResult, id: &str) -> Markup {
     }
 }
 
-/// A row for each host and direction. Slow or missing hosts are marked, in words as well.
+/// A table with a row for each host and direction. Slow or missing hosts are marked, in words as well.
 fn table(hosts: &HostsResult) -> Markup {
     const HEADINGS: [(&str, &str); 12] = [
         ("host", ""),
@@ -102,7 +102,7 @@ fn shown(hosts: &HostsResult) -> Vec<&HostResult> {
     hosts.hosts.iter().filter(|host| is_shown(host)).collect()
 }
 
-/// All jobs and directions of a host, on the common clock.
+/// The I/O of all jobs and directions of a host, on the common clock.
 fn timeline(host: &HostResult) -> Vec<Moment> {
     let skew_s = host.start_skew_ns.unwrap_or(0) as f64 / 1e9;
     let entries = host.result.timeline.iter().flat_map(|timeline| &timeline.jobs);
@@ -181,7 +181,7 @@ fn title(host: &HostResult) -> String {
     }
 }
 
-/// Two heat maps, hosts by time: one of the rate, one of the tail latency.
+/// Two heat maps of hosts over time: one for the rate, one for the tail latency.
 fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> Markup {
     let end_s = end_of(lines).fold(0.0, f64::max);
     let points = lines.iter().map(|(_, line)| line.len()).max().unwrap_or(1);
@@ -214,7 +214,7 @@ fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> Marku
     }
 }
 
-/// A value for each host and interval; `None` without data.
+/// A value for each host and interval; `None` if there is no data.
 type Grid = Vec<Vec<Option<f64>>>;
 
 fn grid(of_stretches: &[Vec<Moment>], value: impl Fn(&Moment) -> Option<f64>) -> Grid {
@@ -222,7 +222,8 @@ fn grid(of_stretches: &[Vec<Moment>], value: impl Fn(&Moment) -> Option<f64>) ->
     of_stretches.iter().map(|line| line.iter().map(value).collect()).collect()
 }
 
-/// The timeline in intervals of equal length; a point belongs to the interval that contains its middle.
+/// Divides the timeline into intervals of equal length. A point belongs to the interval that contains its
+/// middle.
 fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
     let mut stretches: Vec<(Moment, f64)> = Vec::new();
     for moment in line {
@@ -233,7 +234,7 @@ fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
         }
         let (own, length_s) = &mut stretches[at];
         let length = moment.end_s - moment.start_s;
-        // Sums first; rates are computed from them below.
+        // These are sums at first; rates are computed from them below.
         own.bytes_per_second += moment.bytes_per_second * length;
         own.iops += moment.iops * length;
         *length_s += length;
@@ -284,7 +285,7 @@ impl Map {
         chart.figure(id, &self.table(names, grid))
     }
 
-    /// Rates in equal steps from zero, latencies in equal ratios.
+    /// The shade of a value. Rates are divided into equal steps from zero, latencies into equal ratios.
     fn shade(&self, value: f64, low: f64, high: f64) -> usize {
         let share = match self.is_high_worse {
             true if high > low && low > 0.0 => (value / low).ln() / (high / low).ln(),
@@ -294,7 +295,7 @@ impl Map {
         ((share * SHADES as f64) as usize).min(SHADES - 1)
     }
 
-    /// The median host and the worst host of an interval.
+    /// Describes an interval by its median host and its worst host.
     fn told(&self, names: &[&str], grid: &Grid, column: usize) -> Option<(f64, String)> {
         let at = |row: usize| grid[row].get(column).copied().flatten().map(|value| (value, row));
         let mut values: Vec<(f64, usize)> = (0..names.len()).filter_map(at).collect();
@@ -312,7 +313,7 @@ impl Map {
         Some((start_s, told))
     }
 
-    /// A row for each host.
+    /// A table with a row for each host.
     fn table(&self, names: &[&str], grid: &Grid) -> Table {
         let mut table = Table::new(&[
             ("host", Align::Left),

@@ -1,18 +1,18 @@
-//! Differences with error bars: the change of a figure, and its interval.
+//! Draws differences with error bars: the change of each figure, and its interval.
 
 use super::chart::Coordinate;
 use maud::{Markup, html};
 
-/// A change of a figure.
+/// The change of one figure.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     /// Its name.
     pub(crate) name: String,
-    /// The change, in percent.
+    /// The change in percent.
     pub(crate) value: f64,
-    /// Its interval, if there is one.
+    /// Both ends of the change's interval, if it has one.
     pub(crate) ends: Option<(f64, f64)>,
-    /// The change and its meaning as text.
+    /// The change and its meaning, as text.
     pub(crate) told: String,
 }
 
@@ -21,7 +21,7 @@ const ROW: f64 = 24.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = 290.0;
 
-/// A row per figure, around the line of no change.
+/// One row per figure, on both sides of the line of no change.
 pub(crate) fn html(changes: &[Change], title: &str) -> Markup {
     let largest = changes
         .iter()
@@ -30,7 +30,7 @@ pub(crate) fn html(changes: &[Change], title: &str) -> Markup {
         })
         .filter(|value| value.is_finite())
         .fold(1.0, |largest: f64, value| largest.max(value.abs()))
-        // Longer bars are truncated: a doubling is wide enough.
+        // Longer bars are truncated, because a doubling is wide enough.
         .min(100.0);
     let at = |percent: f64| {
         LEFT + (percent.clamp(-largest, largest) / largest + 1.0) / 2.0 * (WIDTH - LEFT - RIGHT)

@@ -1,4 +1,4 @@
-//! `fathom report`: results as one self-contained page.
+//! `fathom report`: shows results as one self-contained HTML page.
 
 pub(crate) mod chart;
 mod charts;
@@ -78,7 +78,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
 /// A kind of results file that has its own page.
 struct Kind {
     is: fn(&Path) -> bool,
-    /// Why it must be named alone.
+    /// Why a file of this kind must be the only one.
     alone: &'static str,
     page: fn(&Path, Option<&str>) -> Result<String, Failure>,
     charts: fn(&Path) -> Result<Vec<Figure>, Failure>,
@@ -105,7 +105,7 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// Input of a page.
+/// The results that a page shows.
 enum Source<'f> {
     /// A results file of this kind.
     File(&'static Kind, &'f Path),
@@ -180,11 +180,11 @@ fn write_chart(
     put(&output, &chart.file(), force, streams)
 }
 
-/// The name of the first result with another extension, in the current directory.
+/// The name of the first result with another extension, as a path in the current directory.
 fn default_output(files: &[PathBuf], extension: &str) -> PathBuf {
     let stem = files.first().filter(|file| *file != Path::new("-")).and_then(|file| file.file_stem());
     let stem = stem.map_or_else(|| "report".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    // The name of a shell pipe is just a number.
+    // The name of a shell's pipe is only a number, so it is not used.
     match stem.bytes().all(|byte| byte.is_ascii_digit()) {
         true => PathBuf::from(format!("report.{extension}")),
         false => PathBuf::from(format!("{stem}.{extension}")),
@@ -202,7 +202,8 @@ pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<
     Ok(0)
 }
 
-/// Writes a page or a chart; without `--force`, only an earlier one of the same kind is overwritten.
+/// Writes a page or a chart. Without `--force`, an existing file is overwritten only if it is an earlier one of
+/// the same kind.
 fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
     let mark = if page.starts_with(chart::FILE_MARK) { chart::FILE_MARK } else { MARK };
     let is_earlier =

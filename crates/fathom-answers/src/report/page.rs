@@ -1,4 +1,4 @@
-//! The page of results: a comparison, and each result separately.
+//! The page of results: a comparison of all results, and a section for each.
 
 use super::chart::{Figure, Series};
 use super::charts;
@@ -17,9 +17,9 @@ use fathom_results::RunResult;
 use fathom_stats::Direction;
 use maud::{Markup, html};
 
-/// Maximum number of subjects with charts; the table lists all of them.
+/// Maximum number of subjects that get charts; the table lists all subjects.
 const MOST_CHARTED: usize = 24;
-/// Lines that are distinguishable in one chart.
+/// Number of lines that are distinguishable in one chart.
 const STYLES: usize = 6;
 
 /// The whole page.
@@ -56,7 +56,8 @@ fn subject_id(result: usize, subject: usize) -> String {
     format!("r{result}-s{subject}")
 }
 
-/// The charts of all results, named after their jobs, and also after their results if there are several.
+/// The charts of all results. They are named after their jobs and, if there are several results, also after
+/// these.
 pub(super) fn all_charts(results: &[RunResult]) -> Vec<Figure> {
     let own = results.iter().flat_map(|run| {
         let lead = if results.len() > 1 { format!("{}:", run.source) } else { String::new() };
@@ -68,8 +69,8 @@ pub(super) fn all_charts(results: &[RunResult]) -> Vec<Figure> {
     together.into_iter().chain(own).collect()
 }
 
-/// The curves of all results, with a chart per direction of what they have in common: all jobs together, or
-/// each job by name if jobs ran one after the other.
+/// The percentile curves of all results, with one chart per direction. Each result contributes all of its jobs
+/// together or, if jobs ran one after the other, each job by name.
 fn side_by_side(results: &[RunResult]) -> Markup {
     let (table, drawn) = charts_side_by_side(results);
     html! {
@@ -139,7 +140,8 @@ fn charts_side_by_side(results: &[RunResult]) -> (Table, Vec<Figure>) {
     (table, drawn)
 }
 
-/// Names of the jobs shown side by side; `None` for the first subject of each result, whatever its name.
+/// Names of the jobs that are shown side by side; `None` stands for the first subject of each result,
+/// regardless of its name.
 fn compared<'a>(all: &'a [(&RunResult, Vec<Subject>)]) -> Vec<Option<&'a str>> {
     if all.iter().all(|(_, subjects)| {
         subjects.first().is_none_or(|subject| subject.job.is_none() || subjects.len() == 1)
@@ -345,7 +347,7 @@ fn verdict_box(headline: &str, reasons: &[String]) -> Markup {
     html! { div.verdict { strong { (headline) } ul { @for reason in reasons { li { (reason) } } } } }
 }
 
-/// Explains missing charts.
+/// Explains why charts are missing.
 fn what_is_missing(run: &RunResult, subject: &Subject) -> Markup {
     let why = match run.is_of_fathom() {
         true => "the job ran too short, or there were too many jobs to keep one each",

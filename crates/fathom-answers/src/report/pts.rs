@@ -20,7 +20,7 @@ use fathom_command::Failure;
 use maud::{Markup, html};
 use std::path::Path;
 
-/// Lines that are distinguishable in one chart.
+/// Number of lines that are distinguishable in one chart.
 const STYLES: usize = 8;
 
 /// The page of a results file.
@@ -104,7 +104,7 @@ fn label_of(figure: Figure) -> String {
     }
 }
 
-/// A chart with a table of its lines: a row for each category, a column for each line.
+/// A chart with a table of its lines, which has a row for each category and a column for each line.
 fn over_places(
     title: &str,
     names: &[String],
@@ -136,7 +136,7 @@ fn over_places(
     chart.figure(id, &table)
 }
 
-/// The writes of each block size over all rounds, with reads if the part has only one size.
+/// The writes of each block size over all rounds. Reads are included if the part has only one size.
 fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figure> {
     let (blocks, _) = part.axes();
     let shown = |read_percent: u8| read_percent == 0 || blocks.len() == 1;
@@ -160,7 +160,7 @@ fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<char
         return None;
     }
     let values = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    // Values of different block sizes differ by orders of magnitude.
+    // Values of different block sizes differ by orders of magnitude, so the scale is logarithmic.
     let scale = if lines.len() > 2 { Scale::logarithmic(values()) } else { Scale::linear(values()) };
     let y = Axis { label: label_of(figure), scale, unit: unit_of(figure) };
     let names: Vec<String> = (1..=part.rounds.len()).map(|round| round.to_string()).collect();
@@ -207,7 +207,7 @@ fn window_chart(window: &Window, figure: Figure, id: &str) -> chart::Figure {
     )
 }
 
-/// A figure by block size, with a line for each mix; nothing for a part with a single size.
+/// A figure by block size, with a line for each mix; `None` for a part with a single size.
 fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figure> {
     let (blocks, mixes) = part.axes();
     let lines: Vec<Series> = mixes
@@ -242,7 +242,8 @@ fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figu
     ))
 }
 
-/// The matrix of block sizes and mixes, darker for higher values: a readable form of the three-dimensional plot.
+/// The matrix of block sizes and mixes, in which higher values are darker: a readable form of the
+/// three-dimensional plot.
 fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> Markup {
     let (blocks, mixes) = part.axes();
     let value =
@@ -265,7 +266,7 @@ fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> Markup {
     heat::table(&format!("{caption}; reads/writes across, blocks down"), &across, &lines)
 }
 
-/// Reads and writes of all block sizes side by side.
+/// The throughput of reads and writes of all block sizes, side by side.
 fn throughput(findings: &Findings<'_>) -> Option<chart::Figure> {
     let mut names = Vec::new();
     let mut values = Vec::new();
@@ -298,7 +299,7 @@ fn throughput(findings: &Findings<'_>) -> Option<chart::Figure> {
     Some(chart.figure("all-throughput", &table))
 }
 
-/// Rates and latencies over time, and rates over the amount written.
+/// Rates and latencies over time, and rates over the written amount.
 fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec<chart::Figure> {
     let step = findings.plan.point_time().as_secs_f64();
     let mut written = 0u64;
@@ -341,7 +342,7 @@ fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec
     charts.into_iter().flatten().collect()
 }
 
-/// Lines along a numeric axis.
+/// A chart of lines along a numeric axis.
 fn along(
     title: &str,
     (label, unit): (&str, Unit),

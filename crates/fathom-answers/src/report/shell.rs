@@ -1,14 +1,15 @@
-//! Parts that all pages share: the frame of a self-contained file, and its lists.
+//! Parts that all pages share: the frame of a self-contained file, and lists.
 
 use fathom_command::printer::harmless;
 use maud::{Markup, PreEscaped, html};
 use std::borrow::Cow;
 
-/// The chart styles come first, because the page's styles override their colours for dark mode and paper.
+/// The styles of the page. The chart styles come first, because the others override their colours for dark mode
+/// and paper.
 const STYLE: &str = concat!(include_str!("assets/chart.css"), include_str!("assets/style.css"));
 const SCRIPT: &str = include_str!("assets/cursor.js");
 
-/// An id in the page, and its name.
+/// An id in the page, and the name of what it links to.
 pub(crate) type Link = (String, String);
 
 /// A self-contained page around a body.
@@ -40,12 +41,12 @@ pub(crate) fn shell(title: &str, links: &[Link], body: &Markup) -> String {
             }
         }
     };
-    // Names of files can come from anywhere, and a page may be read in a terminal.
+    // Each line is made harmless, because file names can contain anything and a page may be read in a terminal.
     let lines: Vec<Cow<'_, str>> = page.0.split('\n').map(harmless).collect();
     lines.join("\n") + "\n"
 }
 
-/// Sentences as a list; nothing if there are none.
+/// Sentences as a list; empty without sentences.
 pub(crate) fn sentences<T: AsRef<str>>(told: impl IntoIterator<Item = T>) -> Markup {
     let mut told = told.into_iter().peekable();
     html! { @if told.peek().is_some() { ul.notes { @for sentence in told { li { (sentence.as_ref()) } } } } }

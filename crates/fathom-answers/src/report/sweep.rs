@@ -1,4 +1,4 @@
-//! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the
+//! The page of a sweep: a heat map over two of the options and lines with intervals for each figure, and the
 //! complete table.
 
 use super::chart::heat::{self, shade_between};
@@ -15,7 +15,7 @@ use fathom_command::Failure;
 use maud::{Markup, html};
 use std::path::Path;
 
-/// Lines that are distinguishable in one chart.
+/// Number of lines that are distinguishable in one chart.
 const STYLES: usize = 6;
 
 /// The page of a results file.
@@ -85,7 +85,8 @@ fn rows_of<'a>(results: &'a Results, job: &str) -> Vec<&'a Row> {
     results.rows.iter().filter(|row| row.job == job).collect()
 }
 
-/// The options that vary, without the job, ordered by number of values; queue depth and block size come first.
+/// The options that vary, except for the job, ordered by number of values; queue depth and block size come
+/// first.
 fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     let count = if results.jobs.len() > 1 { results.options.len() - 1 } else { results.options.len() };
     let mut options: Vec<usize> = (0..count).filter(|&option| names_of(rows, option).len() > 1).collect();
@@ -96,8 +97,8 @@ fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     options
 }
 
-/// Tables over two options with darker cells for larger figures, one for each combination of the other options;
-/// nothing if fewer than two options vary.
+/// Tables over two options, in which cells with larger figures are darker. Each combination of the other
+/// options has a table. Empty if fewer than two options vary.
 fn heat_maps(results: &Results, figure: usize, job: &str) -> Markup {
     let rows = rows_of(results, job);
     let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return Markup::default() };
@@ -148,8 +149,8 @@ fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, h
     }
 }
 
-/// A line per value of the second option over the values of the first; if there are too many lines for a chart,
-/// there is only the heat map.
+/// A chart over the values of the first option, with a line per value of the second. `None` if a chart cannot
+/// hold this many lines; the heat map shows them.
 fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Option<Drawn> {
     let rows = rows_of(results, job);
     let options = options_by_use(results, &rows);
@@ -160,7 +161,7 @@ fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Option<Drawn>
     let numbers: Vec<Option<f64>> =
         names.iter().map(|name| fathom_spec::value::parse_amount(value_of(name)?, 1024)).collect();
     let places = Places::spaced(names.clone(), &numbers);
-    // The tables have bandwidths in MiB/s.
+    // Bandwidths are in MiB/s, as in the tables.
     let (unit, scale) = match results.figures[figure].0.figure {
         Figure::Bandwidth => (Unit::Mebibytes, 1.0 / f64::from(1 << 20)),
         Figure::Iops => (Unit::Count, 1.0),
@@ -218,7 +219,7 @@ fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Option<Drawn>
     Some(chart.figure(id, &table))
 }
 
-/// Orders the points of a line from left to right, whatever the order of the grid.
+/// Orders the points of a line from left to right, regardless of their order in the grid.
 fn sort_by_place(places: &Places, line: &mut Series, ends: &mut Vec<(f64, f64)>) {
     let mut both: Vec<((f64, f64), (f64, f64))> =
         line.points.iter().copied().zip(ends.iter().copied()).collect();
@@ -226,7 +227,7 @@ fn sort_by_place(places: &Places, line: &mut Series, ends: &mut Vec<(f64, f64)>)
     (line.points, *ends) = both.into_iter().unzip();
 }
 
-/// All cells with all figures.
+/// A table of all cells with all figures.
 fn table(results: &Results) -> Table {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();

@@ -8,7 +8,7 @@ use fathom_stats::report::DISTRIBUTION_BOUNDS_NS;
 use fathom_stats::timeline::{BINS_MERGED, coarse_bin_of};
 use std::collections::BTreeMap;
 
-/// Histogram bins per bar: this leaves eight bars per power of two.
+/// Number of histogram bins per bar; this gives eight bars per power of two.
 const BINS_PER_BAR: usize = 8;
 /// The usual percentiles, in addition to the evenly spaced points of the curve.
 pub(super) const ASKED_FOR: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
@@ -22,8 +22,8 @@ pub(crate) struct Bin {
     pub(crate) percent: f64,
 }
 
-/// The percentile curve as far as the histogram has values, and no higher than the maximum: evenly spaced by
-/// nines, plus the usual percentiles.
+/// The percentile curve, as far as the histogram has values and not above the maximum. Its points are evenly
+/// spaced by nines, plus the usual percentiles.
 pub(crate) fn curve(histogram: &Histogram, max_ns: f64) -> Vec<(f64, f64)> {
     let count = histogram.count();
     if count == 0 {
@@ -33,7 +33,7 @@ pub(crate) fn curve(histogram: &Histogram, max_ns: f64) -> Vec<(f64, f64)> {
     let steps = (most_nines * 10.0).ceil() as u32;
     let even = (0..=steps).map(|step| 100.0 * (1.0 - 10f64.powf(-f64::from(step) / 10.0)));
     let mut percents: Vec<f64> = even.chain(ASKED_FOR).collect();
-    // The data ends at the last value.
+    // The curve ends at the last value of the histogram.
     percents.retain(|percent| (100.0 - percent) / 100.0 * count as f64 >= 0.999);
     percents.sort_by(f64::total_cmp);
     percents.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
@@ -51,7 +51,7 @@ fn shares(counts: BTreeMap<usize, u64>, merged: usize) -> Vec<Bin> {
     counts.into_iter().map(bin).collect()
 }
 
-/// From a complete histogram.
+/// The distribution from a complete histogram.
 pub(super) fn of_histogram(histogram: &Histogram) -> Vec<Bin> {
     let mut counts = BTreeMap::new();
     for (&bin, &count) in &histogram.bins {
@@ -68,7 +68,7 @@ pub(super) fn of_histogram(histogram: &Histogram) -> Vec<Bin> {
     bins
 }
 
-/// From the coarse bins of all points together.
+/// The distribution from the coarse bins of all points together.
 pub(super) fn of_timeline(timeline: &[Moment]) -> Vec<Bin> {
     let mut counts = BTreeMap::new();
     for (&ns, &count) in timeline.iter().flat_map(|moment| &moment.bins) {
@@ -77,7 +77,7 @@ pub(super) fn of_timeline(timeline: &[Moment]) -> Vec<Bin> {
     shares(counts, BINS_MERGED)
 }
 
-/// From a report's shares of I/Os by upper bound of latency.
+/// The distribution from a report's shares of I/Os by upper bound of latency.
 pub(super) fn of_shares(job: &JobResult) -> Vec<Bin> {
     let all = job.latency_ns.iter().chain(&job.latency_us).chain(&job.latency_ms);
     let mut start = 0.0;

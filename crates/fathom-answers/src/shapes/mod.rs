@@ -32,7 +32,7 @@ pub(crate) struct Subject {
 pub(crate) struct Shapes {
     /// `read`, `write`, `trim`, or `mixed`.
     pub(crate) name: &'static str,
-    /// 0: reads, 1: writes, 2: trims.
+    /// Index of the direction: 0 for reads, 1 for writes, 2 for trims.
     pub(crate) direction: usize,
     pub(crate) bytes_per_second: f64,
     pub(crate) iops: f64,
@@ -40,11 +40,11 @@ pub(crate) struct Shapes {
     pub(crate) max_ns: f64,
     /// Known percentiles: percent and ns, ascending.
     pub(crate) curve: Vec<(f64, f64)>,
-    /// The usual percentiles, as far as they are known.
+    /// The usual percentiles, as far as their values are known.
     known: Vec<(f64, f64)>,
-    /// The same for response times; empty in a closed loop.
+    /// Known percentiles of response times; empty in a closed loop.
     pub(crate) response: Vec<(f64, f64)>,
-    /// Sentences about its arrivals; none in a closed loop.
+    /// Sentences about the arrivals of the direction; none in a closed loop.
     pub(crate) arrivals: Vec<String>,
     /// The distribution of latencies; empty without a histogram.
     pub(crate) distribution: Vec<Bin>,
@@ -60,8 +60,8 @@ impl Shapes {
     }
 }
 
-/// The jobs of a run individually, and all of them together if several ran concurrently: sums over jobs that
-/// ran one after the other are meaningless.
+/// The jobs of a run individually, and all of them together if several ran concurrently. Jobs that ran one
+/// after the other are not added up, because such sums are meaningless.
 pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     let all = Evidence::all(run);
     let mut subjects: Vec<Subject> =
@@ -74,8 +74,8 @@ pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     subjects
 }
 
-/// The range of depths for a level in a report: `16 to 31` for the level `16`. An unknown level is returned
-/// unchanged.
+/// The range of depths that a level in a report stands for, such as `16 to 31` for the level `16`. An unknown
+/// level is returned unchanged.
 pub(crate) fn depth_range(level: &str) -> String {
     if level == ">=64" {
         return "64 or more".to_owned();
@@ -127,8 +127,8 @@ fn curve_of(latency: &LatencyResult) -> Vec<(f64, f64)> {
     }
 }
 
-/// From the histogram if there is one, otherwise from the timeline, otherwise from the shares in every report,
-/// which cover all directions.
+/// The distribution of latencies: from the histogram if the result has one, otherwise from the timeline,
+/// otherwise from the shares that every report has, which cover all directions together.
 fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]) -> Vec<Bin> {
     if let Some(histogram) = latency.histogram() {
         return distribution::of_histogram(&histogram);
@@ -143,8 +143,8 @@ fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]
     }
 }
 
-/// All jobs as one: amounts are added over the time of the whole run, histograms bin by bin. Percentiles need
-/// the histograms of all jobs, because percentiles cannot be added.
+/// All jobs merged into one: amounts are added over the duration of the whole run, histograms bin by bin.
+/// Percentiles require the histograms of all jobs, because percentiles cannot be added.
 fn all_jobs(run: &RunResult) -> Subject {
     let directions =
         Direction::ALL.into_iter().filter_map(|direction| merged(run, direction.index())).collect();
@@ -196,7 +196,7 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
     })
 }
 
-/// Total time in which jobs used a direction: groups run one after the other, the jobs of a group concurrently.
+/// Total time in which jobs used a direction. Groups run one after the other, the jobs of a group concurrently.
 fn seconds_of(run: &RunResult, direction: usize) -> f64 {
     let mut by_group = std::collections::BTreeMap::<u64, u64>::new();
     for job in &run.jobs {
@@ -226,12 +226,12 @@ mod tests {
         assert_eq!(names, ["All jobs", "a", "b"]);
         let all = &found[0].directions[0];
         assert_eq!((all.mean_ns, all.max_ns), (2500.0, 9000.0));
-        // 400 I/Os in the three seconds of the longer job.
+        // The jobs did 400 I/Os in the three seconds of the longer job.
         assert_eq!(all.iops.round(), 133.0);
         assert_eq!((all_of(&found, 0), all_of(&found, 2)), (None, Some(1)));
         let shares: f64 = all.distribution.iter().map(|bin| bin.percent).sum();
         assert!((shares - 100.0).abs() < 1e-9, "{shares}");
-        // A quarter of the I/Os took 1 µs.
+        // A quarter of all I/Os took 1 µs.
         let p50 = all.percentile(50.0).expect("known");
         assert!((2950.0..3050.0).contains(&p50), "{p50}");
         assert_eq!(found[1].depths, [("1".to_owned(), 100.0)]);

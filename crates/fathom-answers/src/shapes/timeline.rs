@@ -11,7 +11,7 @@ pub(crate) struct Moment {
     pub(crate) end_s: f64,
     pub(crate) bytes_per_second: f64,
     pub(crate) iops: f64,
-    /// I/Os by completion latency in ns, in coarse bins.
+    /// Number of I/Os by completion latency in ns, in coarse bins.
     pub(crate) bins: BTreeMap<u64, u64>,
 }
 
@@ -31,8 +31,8 @@ impl Moment {
     }
 }
 
-/// The points of a direction, summed over all entries, from the first to the last with I/O. Entries of one run
-/// have the same points.
+/// The points of a direction, summed over all entries, from the first to the last point with I/O. Entries of
+/// one run have the same points.
 pub(super) fn of(entries: &[TimelineJobResult], direction: usize) -> Vec<Moment> {
     let Some(longest) = entries.iter().max_by_key(|entry| entry.points.len()) else { return Vec::new() };
     let mut moments: Vec<(Moment, u64)> = Vec::new();
@@ -61,8 +61,8 @@ pub(super) fn of(entries: &[TimelineJobResult], direction: usize) -> Vec<Moment>
     moments.drain(first..=last).map(|(moment, _)| moment).collect()
 }
 
-/// Drops a first and last interval that the job covered only partly, because their rates are too low. The run
-/// time, in ms, shows how much was not covered.
+/// Drops a first and last interval that the job covered only partly, because their rates are too low. How much
+/// the job did not cover follows from the run time in ms.
 pub(super) fn without_part_ends(mut moments: Vec<Moment>, runtime_ms: u64) -> Vec<Moment> {
     let is_low = |end: &Moment, next: &Moment| end.iops < 0.5 * next.iops;
     let is_part = |moments: &[Moment], end: &Moment| {
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(left(&[100.0, 100.0, 100.0, 5.0], 3050), [100.0, 100.0, 100.0]);
         assert_eq!(left(&[5.0, 100.0, 100.0, 100.0], 3050), [100.0, 100.0, 100.0]);
         assert_eq!(left(&[10.0, 100.0, 100.0, 5.0], 2150), [100.0, 100.0]);
-        // The job ran all the time, and became slow.
+        // The job ran all the time but became slow, so its last interval is kept.
         assert_eq!(left(&[100.0, 100.0, 100.0, 5.0], 4000).len(), 4);
         assert_eq!(left(&[100.0, 100.0, 100.0, 80.0], 3050).len(), 4);
         assert_eq!(left(&[100.0, 5.0], 1050).len(), 2);

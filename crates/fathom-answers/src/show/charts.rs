@@ -7,15 +7,15 @@ use crate::figures;
 use crate::shapes::{Bin, Moment, Shapes, Subject, depth_range};
 use std::fmt::Write as _;
 
-/// Rows of a chart over time.
+/// Number of rows of a chart over time.
 const ROWS: usize = 8;
-/// Columns of the values next to a chart, and of the gap after them.
+/// Number of columns for the values next to a chart, including the gap after them.
 const MARGIN: usize = 12;
 /// Maximum number of rows of a distribution.
 const MOST_BINS: usize = 16;
 /// Percentiles of the curve.
 const CURVE: [f64; 9] = [1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
-/// Bins at either end with a smaller share, in percent, are not shown.
+/// Minimum share, in percent, of a bin at either end; bins with a smaller share are not shown.
 const LEAST_SHARE: f64 = 0.01;
 
 /// All charts of a subject.
@@ -32,7 +32,7 @@ pub(super) fn of(subject: &Subject, screen: Screen) -> String {
     text
 }
 
-/// Percentiles as bars on a logarithmic scale.
+/// The percentile curve as bars on a logarithmic scale.
 fn curve(direction: &Shapes, screen: Screen) -> String {
     let known: Vec<(f64, f64)> = CURVE
         .iter()
@@ -148,8 +148,8 @@ fn time_axis(timeline: &[Moment], width: usize) -> String {
     format!("{:>9} +{}\n{:>10} {first}{}{last}\n", "", "-".repeat(width), "", " ".repeat(gap))
 }
 
-/// Latencies over time: a row per range of latencies, the slowest at the top; denser characters stand for more
-/// I/Os.
+/// Latencies over time: each row is a range of latencies, with the slowest at the top. Denser characters stand
+/// for more I/Os.
 fn heat(direction: &Shapes, screen: Screen) -> String {
     let timeline = &direction.timeline;
     let mut keys: Vec<u64> = timeline.iter().flat_map(|moment| moment.bins.keys().copied()).collect();
@@ -232,7 +232,7 @@ mod tests {
         let run = run(&[(1000, 10), (1000, 20), (70_000, 2), (70_000, 20)]);
         let text = of(&shapes::subjects(&run)[0], Screen { width: 40, limit: None, ink: Ink::Letters });
         assert!(text.replace('µ', "u").is_ascii(), "{text}");
-        // Two points in the second half, the later one with ten times as many I/Os.
+        // There are two points in the second half, of which the later one has ten times as many I/Os.
         let heat: Vec<&str> = text.split("latency over time").nth(1).expect("a heat map").lines().collect();
         assert_eq!(heat[1], "  70.0 µs |              :::::::#######");
         assert!(text.contains("      2-3  ##############"), "{text}");
@@ -246,7 +246,7 @@ mod tests {
             let run = run(&points);
             for ink in [Ink::Blocks, Ink::Letters] {
                 let text = of(&shapes::subjects(&run)[0], Screen { width, limit: None, ink });
-                // Headings may be longer than lines.
+                // Headings may be longer than the lines of a chart.
                 let drawn = text.lines().filter(|line| line.starts_with(' '));
                 for line in drawn {
                     prop_assert!(line.chars().count() <= width, "{} > {width}: {line}", line.chars().count());

@@ -1,4 +1,4 @@
-//! `fathom show`: a result as charts in the terminal.
+//! `fathom show`: shows a result as charts in the terminal.
 
 mod charts;
 
@@ -20,7 +20,7 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Minimum and maximum width.
+/// Minimum and maximum width of the output in columns.
 const LEAST_WIDTH: usize = 40;
 const MOST_WIDTH: usize = 160;
 
@@ -62,7 +62,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
             other => return Err(other.unexpected().into()),
         }
     }
-    // Charts have a width even in a pipe; names are truncated there only if a width was requested.
+    // Charts need a width even if the output is a pipe. Names are truncated there only if a width was
+    // requested.
     let limit = width.or_else(columns::of_terminal);
     let width = limit.or_else(columns::told).unwrap_or(columns::USUAL);
     let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), limit, ink: Ink::of_environment() };
@@ -76,7 +77,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
-/// Note below a table with unknown percentiles.
+/// Note that follows a table with unknown percentiles.
 const WITHOUT_PERCENTILES: &str =
     "-: unknown; combining several jobs needs their histograms, which --output-format=json+ writes";
 
@@ -84,7 +85,7 @@ const WITHOUT_PERCENTILES: &str =
 #[derive(Clone, Copy, Debug)]
 struct Screen {
     width: usize,
-    /// Columns to which names are truncated; `None` to keep them whole.
+    /// Width to which names are truncated, in columns; `None` to keep them whole.
     limit: Option<usize>,
     ink: Ink,
 }
@@ -166,7 +167,7 @@ fn of_engines(result: &RunResult, shown: &[&Subject], screen: Screen) -> String 
     text
 }
 
-/// The verdict on the figures, and what is wrong or doubtful.
+/// The verdict, with everything that is wrong or doubtful.
 fn trust(result: &RunResult, screen: Screen) -> String {
     let verdict = checks::judge(result);
     let mut text =
@@ -189,7 +190,7 @@ fn of_quick(quick: &quick::GridReport<'_>, screen: Screen) -> String {
 fn of_hosts(hosts: &HostsResult, screen: Screen) -> String {
     let text_with = |count: usize| hosts::table(hosts, MOST_HOSTS, count).0.text(2, Some(screen.width));
     let fits = |text: &String| text.lines().all(|line| columns::width(line) <= screen.width);
-    // Figures are dropped from the right, as in the table of jobs.
+    // Figures are dropped from the right until the table fits, as in the table of jobs.
     let fitting = (LEAST_COLUMNS..=hosts::COLUMNS).rev().map(text_with).find(fits);
     let table = fitting.unwrap_or_else(|| text_with(LEAST_COLUMNS));
     let (_, left_out) = hosts::table(hosts, MOST_HOSTS, LEAST_COLUMNS);
@@ -215,7 +216,7 @@ fn heading(result: &RunResult) -> String {
     if let Some(host) = &result.host {
         text.push_str(&format!(", {} ({})", host.name, host.kernel));
         let mut places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();
-        // File systems without a block device.
+        // These file systems have no block device.
         places.extend(host.file_systems.iter().filter(|system| mounts::matters(system)).map(mounts::told));
         if !places.is_empty() {
             text.push_str(&format!(", on {}", places.join(", ")));
@@ -224,7 +225,7 @@ fn heading(result: &RunResult) -> String {
     text
 }
 
-/// A line per job and direction; columns that do not fit are dropped from the right.
+/// A table with a line per job and direction; columns that do not fit are dropped from the right.
 fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
     let right = Align::Right;
     let headings = [
@@ -268,7 +269,7 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
         rows.iter().for_each(|row| table.row(row[..count].to_vec()));
         table
     };
-    // Long names never cause figures to be dropped, whether or not names are truncated.
+    // Long names never cause figures to be dropped, regardless of whether names are truncated.
     let fits = |table: &Table| {
         table.text(0, Some(screen.width)).lines().all(|line| columns::width(line) <= screen.width)
     };

@@ -25,7 +25,7 @@ pub(super) fn execute(
     streams: &mut Streams<'_>,
     runner: &mut dyn Runner,
 ) -> Result<Option<u8>, Failure> {
-    // The order stored in the file applies.
+    // The order that is stored in the file applies.
     let plan = recorder.recorded().plan.clone();
     let precondition = grid::precondition_of(&plan, runner)?;
     let total = recorder.recorded().wanted();
@@ -67,16 +67,16 @@ struct Sweep<'a> {
     runner: &'a mut dyn Runner,
     plan: &'a SweepPlan,
     precondition: Option<RunSpec>,
-    /// Makes file systems, if these vary.
+    /// Makes the file systems, if these vary.
     workshop: Option<Workshop<'a>>,
     /// Total number of runs.
     total: usize,
-    /// Messages already printed, which are not repeated after every run.
+    /// Messages that were already printed, so that they are not repeated after every run.
     said: BTreeSet<String>,
 }
 
 impl Sweep<'_> {
-    /// Prints the state of the sweep; returns the cells and rounds that are still to run.
+    /// Prints the state of the sweep; returns the cells and rounds that have yet to run.
     fn begin(&mut self) -> Vec<(usize, usize)> {
         let (done, total) = (self.recorder.recorded().done(), self.total);
         let path = self.recorder.path().display().to_string();
@@ -155,14 +155,14 @@ impl Sweep<'_> {
         }
     }
 
-    /// The target of jobs that use the device directly.
+    /// The device that jobs without a file system use.
     fn device(&self) -> PathBuf {
         self.workshop.as_ref().map_or_else(PathBuf::new, |workshop| workshop.device().to_owned())
     }
 
-    /// A discarded device answers reads without accessing its medium, while files on a file system are written
-    /// before they are read. So the part that the jobs read is written once. Returns the signal that ended the
-    /// writing.
+    /// A discarded device answers reads without accessing its medium, whereas files on a file system are
+    /// written before they are read. For a fair comparison, the part of the device that the jobs read is
+    /// therefore written once. Returns the signal that ended the writing.
     fn write_once(&mut self, cell: usize, kind: &str) -> Result<Option<i32>, Failure> {
         let forgets = self.workshop.as_ref().is_some_and(Workshop::forgets);
         let device = self.device();
@@ -178,7 +178,7 @@ impl Sweep<'_> {
         self.run_before(&spec, "the content of the device")
     }
 
-    /// Runs the precondition if it is due, on the file system or device if these vary; returns the signal that
+    /// Runs the precondition if it is due, on the file system or device if these vary. Returns the signal that
     /// ended it.
     fn precede(&mut self, kind: Option<&str>, is_due: bool) -> Result<Option<i32>, Failure> {
         let spec = match (&self.precondition, kind, &self.plan.precondition) {
@@ -217,14 +217,14 @@ impl Sweep<'_> {
         Ok(ended.signal)
     }
 
-    /// Warns about jobs that have separate files on a file system, but share the device.
+    /// Warns about jobs that have separate files on a file system, but share the device without one.
     fn report_sharing(&mut self) -> Result<(), Failure> {
         let kinds: Vec<(usize, &str)> = (0..self.plan.cells())
             .filter_map(|cell| Some((cell, self.plan.file_system_of(cell)?.1)))
             .collect();
         let has_none = kinds.iter().any(|(_, kind)| *kind == NONE);
         let Some((cell, _)) = kinds.iter().find(|(_, kind)| has_none && *kind != NONE) else { return Ok(()) };
-        // Nothing is mounted yet, but determining the names does not open anything.
+        // Nothing is mounted yet, which is no problem: determining the names of files does not open them.
         let files = grid::files_of(self.plan, *cell, self.runner)?;
         if files > 1 {
             self.say(&format!(
@@ -270,7 +270,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Prints a line of progress. The sweep continues even if nothing reads it.
+    /// Prints a line of progress. Errors are ignored, because the sweep continues even if nothing reads its
+    /// output.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }

@@ -1,4 +1,5 @@
-//! Turns a job and the varied options into a checked plan: every cell's job file is parsed before anything runs.
+//! Turns a job and the varied options into a checked plan: the job file of every cell is parsed before the
+//! first run.
 
 use super::file_systems::{self, Volume, place};
 use super::plan::{self, FORM, SweepPlan};
@@ -55,7 +56,7 @@ pub(super) fn plan(
     if plan.precondition.is_some() && plan.volume.is_some() {
         check_precondition(&plan, runner)?;
     }
-    // Refused now rather than after hours of runs.
+    // Such a figure is refused now instead of after hours of runs.
     let is_never = |figure: &&FigureOf| {
         figure.direction.is_some_and(|direction| !jobs.iter().any(|job| may_do(job, direction)))
     };
@@ -67,7 +68,8 @@ pub(super) fn plan(
     }
 }
 
-/// Examines the target of the file systems, if they vary; the jobs leave the location of their files to the sweep.
+/// Examines the target of the file systems, if they vary; the jobs must leave the location of their files to
+/// the sweep.
 fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
     let Some(variation) =
         options.variations.iter().find(|variation| variation.name == file_systems::DIMENSION)
@@ -85,7 +87,7 @@ fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result
     Volume::plan(&options.file_systems, &variation.values, runner).map(Some)
 }
 
-/// Any existing directory serves: the mount point does not exist until it is used.
+/// A directory for checks. Any existing one serves, because the mount point does not exist until it is used.
 const ANY_DIRECTORY: &str = "/";
 
 /// Parses the jobs of a cell and determines their targets.
@@ -105,14 +107,14 @@ pub(super) fn files_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Re
     Ok(place::files(&runner.targets(&spec)?))
 }
 
-/// Checks that the jobs of `--precondition` stay on the device as well.
+/// Checks that the jobs of `--precondition` also stay on the device.
 fn check_precondition(plan: &SweepPlan, runner: &dyn Runner) -> Result<(), Failure> {
     let named = |failure: Failure| Failure::new(format!("--precondition: {failure}"));
     let (Some(text), Some(volume)) = (&plan.precondition, &plan.volume) else { return Ok(()) };
     place::check_jobs(&read(text, false, runner)?, true).map_err(named)?;
     let mut kinds: Vec<&str> = match plan.precondition_each {
         true => (0..plan.cells()).filter_map(|cell| Some(plan.file_system_of(cell)?.1)).collect(),
-        // The precondition runs once, before a file system is made.
+        // Such a precondition runs once, before any file system is made.
         false => vec![file_systems::NONE],
     };
     kinds.dedup();
@@ -131,8 +133,8 @@ fn with_name(plan: &SweepPlan, cell: usize, failure: Failure) -> Failure {
     }
 }
 
-/// False if a job certainly does no I/O in a direction. The content of a replayed log is not known here, and
-/// verification reads.
+/// False if a job certainly does no I/O in a direction. A replayed log may contain any direction, and a job
+/// that verifies also reads.
 pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
     let rw = job.io_type.rw.rw;
     let is_open = job.replay.read_iolog.is_some() || job.verification.verify != VerifyMethod::None;
@@ -149,7 +151,7 @@ pub(super) fn spec_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Res
     read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))
 }
 
-/// The same on a device whose file system, if any, is mounted. The targets are checked again.
+/// Parses the jobs of a cell for a device or its mounted file system. The targets are checked again.
 pub(super) fn spec_on(
     plan: &SweepPlan,
     cell: usize,
@@ -169,7 +171,7 @@ pub(super) fn precondition_of(plan: &SweepPlan, runner: &dyn Runner) -> Result<O
     plan.precondition.as_ref().map(|text| read(text, false, runner)).transpose()
 }
 
-/// The same on a mounted file system, or on a device.
+/// Parses the jobs of the precondition for a device or its mounted file system.
 pub(super) fn precondition_on(
     text: &str,
     kind: &str,
@@ -185,8 +187,8 @@ fn precondition_at(text: &str, kind: &str, device: &Path, mount: &str) -> String
     job_text::text(&sections)
 }
 
-/// The job file of a cell. The value of an option is replaced wherever it occurs; an option that occurs nowhere
-/// is added to every job.
+/// The job file of a cell. The value of a varied option is replaced in every section that has it; an option
+/// that no section has is added to every job.
 pub(super) fn job_of(plan: &SweepPlan, cell: usize) -> String {
     let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
     job_at(plan, cell, device, place::MOUNT)

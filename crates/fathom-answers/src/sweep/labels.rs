@@ -7,14 +7,14 @@ use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
 use serde::{Deserialize, Serialize};
 
-/// A heading, with optional names of values.
+/// A heading for a column, with optional names for its values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Label {
-    /// The option's canonical name, or a figure.
+    /// Canonical name of the option, or name of the figure.
     pub(crate) name: String,
-    /// Heading of the column; empty for the option's name.
+    /// Heading of the column; if empty, the option's name is used.
     pub(crate) heading: String,
-    /// One name per value, in order; empty to use the values themselves.
+    /// One name per value, in order; if empty, the values themselves are used.
     pub(crate) values: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Label {
     }
 }
 
-/// Headings of a table of file systems, as in published ones.
+/// Headings for a table of file systems, as in published tables.
 pub(super) fn of_file_systems() -> Vec<Label> {
     let pairs = [
         (file_systems::DIMENSION, "Filesystem"),
@@ -58,7 +58,7 @@ pub(super) fn of_file_systems() -> Vec<Label> {
     pairs.map(label).into()
 }
 
-/// Refuses a label that matches nothing, or has the wrong number of names.
+/// Refuses a label that matches no column or has the wrong number of names.
 pub(super) fn check(vary: &[Variation], labels: &[Label]) -> Result<(), Failure> {
     for label in labels {
         match vary.iter().find(|vary| vary.name == label.name) {

@@ -134,7 +134,7 @@ fn print(options: &SweepOptions, recorded: &RecordedSweep, streams: &mut Streams
         } else {
             format!("{failed} runs failed and do")
         };
-        // The exit status shows it as well.
+        // The exit status shows the failure as well, so errors of this output are ignored.
         let _ = writeln!(streams.err, "{what} not count; the same command tries again");
     }
     Ok(u8::from(failed > 0))
@@ -147,7 +147,7 @@ pub(crate) fn results_in(path: &Path) -> Result<rows::Results, Failure> {
     rows::Results::new(&recorded, &[], &labels)
 }
 
-/// Median and both ends of the interval, as in the table.
+/// Median of a figure and both ends of its interval, as in the table.
 pub(crate) fn texts_of(results: &rows::Results, row: &rows::Row, figure: usize) -> [String; 2] {
     output::texts_of(results, row, figure)
 }

@@ -1,4 +1,4 @@
-//! The table of a sweep: for the terminal with bars, in Markdown, as CSV and as JSON.
+//! Prints the table of a sweep: with bars for the terminal, in Markdown, as CSV and as JSON.
 
 use super::file_systems::Volume;
 use super::rows::{Best, Results, Row, RowVerdict};
@@ -10,18 +10,18 @@ use crate::table::{Align, Table};
 use fathom_stats::inference::difference::Ratio;
 use serde_json::{Map, Value as Json, json};
 
-/// Minimum and maximum length of bars.
+/// Minimum and maximum length of bars, in columns.
 const BAR: std::ops::RangeInclusive<usize> = 10..=40;
 /// Spaces before a bar.
 const GAP: usize = 2;
 
-/// From this ratio, a factor is clearer than a percentage.
+/// Ratio from which a factor is clearer than a percentage.
 const MANY_TIMES: f64 = 2.0;
 
-/// Columns for names in sentences on a terminal.
+/// Maximum number of columns for names in sentences on a terminal.
 const NAME: usize = 20;
 
-/// A table of medians, then for each figure its intervals and bars; fits the columns if possible.
+/// A table of medians, then for each figure its intervals and bars; lines fit into the columns if possible.
 pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String {
     let mut text = medians(results).text(0, limit);
     let is_begun = results.rows.iter().any(|row| row.runs > 0);
@@ -46,7 +46,7 @@ fn notes(results: &Results) -> String {
                 "" => format!("{note}\n"),
                 name => format!("{name}: {note}\n"),
             };
-            // Notes apply to all jobs of a cell.
+            // The notes apply to all jobs of a cell, so they are printed once.
             if !text.contains(&line) {
                 text.push_str(&line);
             }
@@ -83,7 +83,7 @@ fn median(results: &Results, row: &Row, figure: usize) -> String {
     )
 }
 
-/// Median and interval.
+/// The median of a figure and its interval.
 pub(super) fn texts_of(results: &Results, row: &Row, figure: usize) -> [String; 2] {
     [median(results, row, figure), interval(results, row, figure)]
 }
@@ -102,7 +102,7 @@ pub(super) fn whole(results: &Results, row: &Row, figure: usize) -> String {
     text
 }
 
-/// The verdict on a figure: `best`, or `slower by 12.3 % (10.1–14.5 %)`; empty without a verdict.
+/// The verdict on a figure, such as `best` or `slower by 12.3 % (10.1–14.5 %)`; empty without a verdict.
 fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
     let kind = results.figures[figure].0.figure;
     let Some(verdict) = row.verdicts.get(figure).copied().flatten() else { return String::new() };
@@ -124,7 +124,7 @@ fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
     }
 }
 
-/// The verdict in short form: `-12.3 %`, or `8.12×`.
+/// The verdict in short form, such as `-12.3 %` or `8.12×`.
 fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
     match row.verdicts.get(figure).copied().flatten() {
         Some(RowVerdict::Worse(ratio)) if ratio.value >= MANY_TIMES => {
@@ -140,7 +140,7 @@ fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
     }
 }
 
-/// Both ends of the interval; empty without an interval.
+/// Both ends of the interval as text; empty without an interval.
 fn interval(results: &Results, row: &Row, figure: usize) -> String {
     let ends = results.summary(row, figure).and_then(|summary| summary.interval);
     ends.map_or_else(String::new, |ends| {
@@ -148,8 +148,8 @@ fn interval(results: &Results, row: &Row, figure: usize) -> String {
     })
 }
 
-/// A row per cell and job that has the figure. If there is not enough room, verdicts are shortened first, then
-/// bars are dropped.
+/// A table with a row for each cell and job that has the figure. If a line is too long, verdicts are shortened
+/// first; if that does not suffice, bars are dropped.
 fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> String {
     let fits =
         |text: &String| limit.is_none_or(|limit| text.lines().all(|line| columns::width(line) <= limit));
@@ -201,7 +201,7 @@ fn chart(
     if !has_bars {
         return table.text(2, limit);
     }
-    // Even the shortest bar must fit.
+    // The table must leave space for the shortest bar.
     let text = table.text(2, limit.map(|limit| limit.saturating_sub(BAR.start() + GAP)));
     let used = text.lines().map(columns::width).max().unwrap_or(0);
     let width = limit.unwrap_or(columns::USUAL).saturating_sub(used + GAP).clamp(*BAR.start(), *BAR.end());
@@ -237,8 +237,8 @@ fn best_line(results: &Results, figure: usize, own: &str, limit: Option<usize>) 
     columns::wrapped(&line, limit.unwrap_or(usize::MAX))
 }
 
-/// `9.70× the rate of 1 (95 % CI 2.60–36.0×)`, or in percent for small ratios: `12.3 % above 1 (95 % CI
-/// 10.1–14.5 %)`. For latencies, less is better: the share by which the better one is below.
+/// How far the best row is ahead: `9.70× the rate of 1 (95 % CI 2.60–36.0×)`, or in percent for small ratios:
+/// `12.3 % above 1 (95 % CI 10.1–14.5 %)`. For latencies, it is the percentage by which the best row is lower.
 fn ahead(ratio: &Ratio, is_rate: bool, second: &str) -> String {
     let (low, high) = (ratio.interval.low, ratio.interval.high);
     let shown = figures::three_figures;
@@ -319,7 +319,7 @@ pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
     text
 }
 
-/// A line per row, seven fields per figure, in bytes/s, I/Os per second and ns.
+/// One line per row, with seven fields per figure, in bytes/s, I/Os per second and ns.
 pub(super) fn csv(results: &Results) -> String {
     let mut headings: Vec<String> = results.option_names.clone();
     if results.volume.is_some() {
@@ -369,7 +369,7 @@ fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
     })
 }
 
-/// A worse figure as a multiple of the best one, with the ends of its interval.
+/// The figure of a row as a multiple of the best row's, with both ends of its interval.
 fn of_best(row: &Row, figure: usize) -> [Option<f64>; 3] {
     match row.verdicts.get(figure).copied().flatten() {
         Some(RowVerdict::Worse(ratio)) => [ratio.value, ratio.interval.low, ratio.interval.high].map(Some),

@@ -21,7 +21,7 @@ pub(crate) struct SweepPlan {
     /// [`FORM`]; its key identifies results files.
     #[serde(rename = "fathom sweep")]
     pub(crate) form: u32,
-    /// Version of the program that began it.
+    /// Version of the program that began the sweep.
     pub(crate) version: String,
     /// Name of the first job.
     pub(crate) first_job: String,
@@ -31,15 +31,15 @@ pub(crate) struct SweepPlan {
     pub(crate) vary: Vec<Variation>,
     /// Number of runs of each cell.
     pub(crate) repeats: u32,
-    /// Seed of the order.
+    /// Seed of the order of cells.
     pub(crate) seed: u64,
     /// Pause between runs, ms.
     pub(crate) pause_ms: u64,
     /// Job file for the precondition.
     pub(crate) precondition: Option<String>,
-    /// True if it runs before every run rather than only before the first.
+    /// True if the precondition runs before every run instead of only before the first.
     pub(crate) precondition_each: bool,
-    /// `--readonly` of the job's command line.
+    /// True if the job's command line has `--readonly`.
     pub(crate) readonly: bool,
     /// Order of the cells in each round.
     pub(crate) order: Vec<Vec<usize>>,
@@ -54,7 +54,8 @@ pub(crate) struct SweepPlan {
 /// A later line of a results file that changes the number of repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RepeatsChange {
-    /// Repeats per cell from here on. The key identifies this type of record in the results file.
+    /// Number of repeats per cell from this line on. The key identifies this type of record in the results
+    /// file.
     pub(crate) repeats: u32,
     /// Order of the additional rounds.
     pub(crate) order: Vec<Vec<usize>>,
@@ -71,7 +72,7 @@ impl SweepPlan {
         values_of(&self.vary, cell)
     }
 
-    /// `bs=4k, iodepth=1`; empty when nothing varies.
+    /// Name of a cell, such as `bs=4k, iodepth=1`; empty if no option varies.
     pub(crate) fn name_of(&self, cell: usize) -> String {
         name_of(&self.vary, cell)
     }
@@ -84,7 +85,7 @@ impl SweepPlan {
         Some((volume, found.1))
     }
 
-    /// Number of rounds that may contain runs: exceeds the repeats if fewer were requested later.
+    /// Number of rounds that may contain runs. It exceeds the number of repeats if that was lowered later.
     pub(crate) fn rounds(&self) -> usize {
         self.order.len().max(self.repeats as usize)
     }
@@ -102,8 +103,8 @@ impl SweepPlan {
         self.order.extend(change.order);
     }
 
-    /// Differences between this plan and a recorded one, as text. The order follows from the rest, and the
-    /// repeats may differ.
+    /// Differences between this plan and a recorded one, as text. The order is not compared, because it is
+    /// derived from the rest, and the number of repeats may differ.
     pub(super) fn differences(&self, recorded: &SweepPlan, is_seed_given: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -174,7 +175,7 @@ pub(crate) fn values_of(vary: &[Variation], cell: usize) -> Vec<(&str, &str)> {
     values
 }
 
-/// `bs=4k, iodepth=1`; empty when nothing varies.
+/// Name of a combination, such as `bs=4k, iodepth=1`; empty if no option varies.
 pub(crate) fn name_of(vary: &[Variation], cell: usize) -> String {
     let pairs: Vec<String> =
         values_of(vary, cell).iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -189,8 +190,8 @@ pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
     })
 }
 
-/// Order of the cells in each round: every round contains all of them, reshuffled. With the same seed, more
-/// repeats begin with the same rounds.
+/// Order of the cells in each round: every round contains all cells, shuffled again. For a given seed, the
+/// first rounds do not depend on the number of repeats.
 pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut state = seed;
     let mut round = || {
@@ -205,7 +206,7 @@ pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
 /// Programming", algorithm 3.4.2P; the random numbers are those of SplitMix64.
 pub(crate) fn shuffle<T>(all: &mut [T], state: &mut u64) {
     for last in (1..all.len()).rev() {
-        // Rounding down favours no share by more than one in 2^50.
+        // Rounding down changes the probability of a place by at most one in 2^50.
         let place = ((u128::from(split_mix(state)) * (last as u128 + 1)) >> 64) as usize;
         all.swap(last, place);
     }

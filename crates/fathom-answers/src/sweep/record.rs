@@ -21,14 +21,14 @@ const CHANGE_MARK: &[u8] = b"{\"repeats\":";
 pub(crate) struct RecordedRun {
     /// Index of the combination.
     pub(crate) cell: usize,
-    /// The round, from 0.
+    /// Number of the round, from 0.
     pub(crate) round: usize,
     /// Jobs that ended with an error; such runs do not count.
     pub(crate) failed_jobs: u32,
-    /// Why it failed.
+    /// Why the run failed, if it did.
     #[serde(default)]
     pub(crate) failure: String,
-    /// Its complete report; empty if its file system could not be made.
+    /// The complete report; empty if the run's file system could not be made.
     #[serde(default)]
     pub(crate) report: RunResult,
 }
@@ -42,20 +42,20 @@ impl RecordedRun {
 /// The content of a results file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSweep {
-    /// The first line, with the number of repeats requested last.
+    /// The plan from the first line, with the number of repeats that was requested last.
     pub(crate) plan: SweepPlan,
     /// The lines of runs.
     pub(crate) runs: Vec<RecordedRun>,
 }
 
 impl RecordedSweep {
-    /// The valid runs of a cell, in the order of rounds; of a repeated run, the last attempt. Runs beyond the
-    /// requested rounds are valid as well, because they were measured like all others.
+    /// The valid runs of a cell, in the order of rounds. Of a run that was repeated, the last attempt counts.
+    /// Runs beyond the requested rounds are valid as well, because they were measured like all others.
     pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
         (0..self.rounds_begun()).filter_map(|round| self.run_of(cell, round)).collect()
     }
 
-    /// Runs of later rounds do not exist, however many were requested.
+    /// Number of rounds that have begun; later rounds have no runs, regardless of how many were requested.
     fn rounds_begun(&self) -> usize {
         self.runs.iter().map(|run| run.round + 1).max().unwrap_or(0)
     }
@@ -80,7 +80,7 @@ impl RecordedSweep {
         self.runs_in(0..self.plan.repeats as usize)
     }
 
-    /// Valid runs beyond the requested number, because more were requested earlier.
+    /// Number of valid runs beyond the requested number, which was higher before.
     pub(super) fn further(&self) -> usize {
         self.runs_in(self.plan.repeats as usize..self.plan.rounds())
     }
@@ -104,7 +104,7 @@ impl RecordedSweep {
     }
 }
 
-/// The sweep that this plan would resume, with the resulting number of repeats; writes nothing.
+/// The sweep that this plan would resume, with the resulting number of repeats. Nothing is written.
 pub(super) fn begun(
     path: &Path,
     plan: &SweepPlan,
@@ -151,13 +151,13 @@ impl Journal for RecordedSweep {
     }
 }
 
-/// A growing results file.
+/// A results file that is being written.
 pub(super) struct Recorder {
     file: ResultsFile<RecordedSweep>,
     repeats_before: Option<u32>,
 }
 
-/// Arguments that were given explicitly: only these must match an existing sweep.
+/// The arguments that were given explicitly; only these must match an existing sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GivenArguments {
     pub(super) seed: bool,
@@ -208,7 +208,7 @@ impl Recorder {
         self.file.into_recorded()
     }
 
-    /// Appends a run; on return it is on disk.
+    /// Appends a run and syncs it to disk.
     pub(super) fn add(
         &mut self,
         cell: usize,

@@ -1,4 +1,4 @@
-//! The results of a sweep: a row per cell and job, with a value per run for each figure.
+//! The results of a sweep: a row per cell and job, with the values of all runs for each figure.
 
 use super::file_systems::{DIMENSION, Volume};
 use super::labels::{self, Label};
@@ -23,19 +23,19 @@ pub(crate) struct Results {
     pub(crate) option_names: Vec<String>,
     /// The figures with their headings.
     pub(crate) figures: Vec<(FigureOf, String)>,
-    /// Names of the jobs; a single empty one before the first run.
+    /// Names of the jobs; a single empty name before the first run.
     pub(crate) jobs: Vec<String>,
-    /// In the order of the grid.
+    /// The rows in the order of the grid.
     pub(crate) rows: Vec<Row>,
-    /// Requested runs of each cell.
+    /// Number of requested runs of each cell.
     pub(crate) repeats: u32,
-    /// Number of requested runs that are finished, and number requested.
+    /// Number of requested runs that are finished, and number of requested runs.
     pub(crate) done: (usize, usize),
-    /// Valid runs beyond those requested.
+    /// Number of valid runs beyond those requested.
     pub(crate) further: usize,
     /// Target of the file systems, if they vary.
     pub(crate) volume: Option<Volume>,
-    /// What the checks call wrong or doubtful in the runs.
+    /// Wrong figures and doubts in the runs, by the checks.
     pub(crate) doubts: Vec<String>,
 }
 
@@ -43,13 +43,13 @@ pub(crate) struct Results {
 pub(crate) struct Row {
     /// Name of the job.
     pub(crate) job: String,
-    /// Names of the values.
+    /// Names of the values of the varied options.
     pub(crate) names: Vec<String>,
-    /// The values themselves.
+    /// The values of the varied options.
     pub(crate) values: Vec<String>,
     /// Number of valid runs.
     pub(crate) runs: usize,
-    /// Notes about its figures, or why there are none.
+    /// Notes about the row's figures, or the reason why it has none.
     pub(crate) notes: Vec<String>,
     /// Summary of each figure, if there are enough runs.
     pub(crate) verdicts: Vec<Option<RowVerdict>>,
@@ -60,11 +60,12 @@ pub(crate) struct Row {
 /// A row's figure compared with the best row of the same job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RowVerdict {
-    /// Better than the second best, and not by chance.
+    /// Better than the second best row by more than chance.
     Best,
-    /// The difference from the best may be chance; also used for the best row itself.
+    /// The difference from the best row may be chance. The best row itself also has this verdict if no row is
+    /// clearly best.
     NotDistinguishable,
-    /// Worse; holds the value as a multiple of the best one.
+    /// Worse than the best row; holds the value as a multiple of that row's value.
     Worse(Ratio),
 }
 
@@ -111,7 +112,7 @@ impl Results {
         }
         let has_jobs = jobs.len() > 1;
         if jobs.is_empty() {
-            // Even before the first run, each cell has a row.
+            // Each cell has a row even before the first run.
             jobs.push("");
         }
         let mut rows = Vec::new();
@@ -150,7 +151,7 @@ impl Results {
             options.push("job".to_owned());
         }
         if let Some(volume) = plan.volume.as_ref().filter(|volume| volume.is_loop()) {
-            // A mark that stays with the table wherever it is pasted.
+            // The heading carries this mark, so that it stays with the table wherever the table is pasted.
             let of_file_systems = option_names.iter().position(|name| name == DIMENSION);
             if let Some(at) = of_file_systems {
                 options[at].push_str(volume.mark());
@@ -239,7 +240,7 @@ impl Results {
     }
 }
 
-/// Findings of the checks in all runs that count, by cell.
+/// Findings of the checks in all runs that count, grouped by cell.
 fn doubts(recorded: &RecordedSweep, rows: &[Row]) -> Vec<String> {
     let plan = &recorded.plan;
     let name = |cell: usize| {
@@ -269,7 +270,8 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
             notes.push(note);
         }
     }
-    // As in compare: stacked devices may count a byte twice, but half of all bytes cannot be missing by chance.
+    // Below this share, the cache served most reads, as in compare. Stacked devices may count a byte twice, but
+    // half of all bytes cannot be missing by chance.
     const MOSTLY_CACHE: f64 = 0.5;
     let shares = recorded.runs_of(cell).into_iter().filter_map(|run| device_share(&run.report, 0));
     let least = shares.map(|share| share.ratio()).min_by(f64::total_cmp);
@@ -280,8 +282,8 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     notes
 }
 
-/// Columns as in published comparisons of file systems: the bandwidth of each direction, the mean latency, I/Os
-/// per second.
+/// The columns of published comparisons of file systems: bandwidth of each direction, mean latency, I/Os per
+/// second.
 fn figures_of_file_systems(workloads: &[&Workload]) -> Vec<FigureOf> {
     let all = |figure: Figure| FigureOf { direction: None, figure };
     let mut figures: Vec<FigureOf> = directions(workloads)
@@ -305,7 +307,7 @@ fn directions(workloads: &[&Workload]) -> Vec<&'static str> {
     directions
 }
 
-/// Bandwidth by direction, I/Os per second, latency.
+/// The default figures: bandwidth by direction, I/Os per second, latency.
 fn usual_figures(workloads: &[&Workload]) -> Vec<FigureOf> {
     let directions = directions(workloads);
     let all = |figure: Figure| FigureOf { direction: None, figure };
@@ -317,7 +319,7 @@ fn usual_figures(workloads: &[&Workload]) -> Vec<FigureOf> {
             .collect(),
     };
     figures.extend([Figure::Iops, Figure::LatencyMean, Figure::Percentile(99.0)].map(all));
-    // Jobs without latencies do not have these columns.
+    // Columns of latencies are left out for jobs without latencies.
     figures.retain(|figure| {
         workloads.is_empty() || workloads.iter().any(|workload| figure.of(workload).is_some())
     });
@@ -334,7 +336,7 @@ mod tests {
     use crate::sweep::record::RecordedRun;
     use crate::sweep::variation::Variation;
 
-    /// Two or more cells with these IOPS in their runs; latencies fall as rates rise.
+    /// A sweep of two or more cells with these IOPS in their runs. Latencies fall as rates rise.
     fn recorded(iops: &[&[f64]]) -> RecordedSweep {
         let values = (0..iops.len()).map(|cell| cell.to_string()).collect();
         let plan = SweepPlan {
@@ -410,7 +412,8 @@ mod tests {
         serde_json::from_str(text).expect("a volume")
     }
 
-    /// The columns of published comparisons, a verdict in each cell, failures, and the target.
+    /// A table of file systems has the columns of published comparisons, a verdict in each cell, failures, and
+    /// the target.
     #[test]
     fn tables_of_file_systems_are_whole() {
         let mut recorded =

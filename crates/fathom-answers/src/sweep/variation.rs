@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Variation {
-    /// Its canonical name.
+    /// Canonical name of the option.
     pub(crate) name: String,
     /// The values, in the order of the table.
     pub(crate) values: Vec<String>,
@@ -41,7 +41,7 @@ impl Variation {
     }
 }
 
-/// Parts of a list separated by commas, or by semicolons if there are any.
+/// Splits a list at commas, or at semicolons if it contains any.
 pub(crate) fn values(list: &str) -> Vec<String> {
     let mark = if list.contains(';') { ';' } else { ',' };
     list.split(mark).map(|value| value.trim().to_owned()).collect()

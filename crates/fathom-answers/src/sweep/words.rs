@@ -28,7 +28,8 @@ pub(super) enum Job {
 pub(super) struct SweepOptions {
     pub(super) job: Job,
     pub(super) variations: Vec<Variation>,
-    /// `None` if not given: the default, or the number in an existing sweep.
+    /// Number of repeats; `None` if it was not given, so that the default or the number in an existing sweep
+    /// applies.
     pub(super) repeats: Option<u32>,
     pub(super) seed: Option<u64>,
     pub(super) pause: Duration,
@@ -36,14 +37,14 @@ pub(super) struct SweepOptions {
     pub(super) preconditions_each: bool,
     pub(super) output: Option<PathBuf>,
     pub(super) is_dry_run: bool,
-    /// If empty, figures that suit the job are used.
+    /// The figures to show; if empty, figures that suit the job.
     pub(super) figures: Vec<FigureOf>,
     pub(super) labels: Vec<Label>,
     pub(super) has_no_intervals: bool,
     pub(super) format: Format,
     /// Options for the target of file systems, if they vary.
     pub(super) file_systems: file_systems::GivenVolume,
-    /// An option that was given and that only runs use.
+    /// A given option that applies only to runs, for a message.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
@@ -75,7 +76,7 @@ impl SweepOptions {
     }
 }
 
-/// Options that only runs use.
+/// Options that apply only to runs.
 const OF_RUNS: [&str; 15] = [
     "vary",
     "fs",

@@ -1,5 +1,5 @@
-//! Limits between a job and its device: control group limits, busy CPUs, other I/O on the device, the file
-//! system and the block layer.
+//! Finds bottlenecks between a job and its device: control group limits, busy CPUs, other I/O on the device,
+//! the file system and the block layer.
 
 use super::{
     BUSY, Bottleneck, BottleneckVerdict, LEAST_WAIT_NS, OTHERS_SHARE, WAITED_FOR_OTHERS, depth,
@@ -9,12 +9,12 @@ use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// Minimum share of the run time, in percent, at which waiting for CPUs is one reason for an idle device.
+/// Minimum percentage of the run time spent waiting for CPUs for the wait to be a reason for an idle device.
 const WAITED_A_LITTLE: f64 = 15.0;
-/// Below this utilization, in percent, other I/O did not hinder the job.
+/// Utilization, in percent, below which other I/O did not hinder the job.
 const HARDLY_BUSY: f64 = 40.0;
 
-/// An I/O limit that was visibly reached.
+/// An I/O limit that the job visibly reached.
 pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.io_limited()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
@@ -51,8 +51,8 @@ pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Steal time so high that latencies say nothing about the storage. A running job whose time is stolen does not
-/// count as waiting, so steal time is checked separately.
+/// Steal time that is so high that latencies say little about the storage. It is checked in addition to
+/// waiting, because a job whose CPU time is stolen while it runs does not count as waiting.
 pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_mostly_stolen)?;
     let device = device_sentence(evidence);
@@ -68,12 +68,13 @@ pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need a
-/// CPU, and their waits are not part of the job's own wait.
+/// Kernel threads between the job and the device that got no CPU (loop devices, encryption, io_uring, file
+/// systems). Their waits are not part of the job's own wait.
 pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let (util, sentence) = device_sentence(evidence)?;
-    // If the device was idle, the wait was elsewhere: the job's own wait for CPUs shows where.
+    // If the device was idle, I/Os waited elsewhere; the job's own wait for CPUs shows whether they waited for
+    // those.
     let waited = wait.is_worth_telling() && wait.share >= WAITED_A_LITTLE;
     if util >= HARDLY_BUSY && (util >= BUSY || !waited) {
         return None;
@@ -89,7 +90,7 @@ pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Other I/O kept the device busy.
+/// Other I/O that kept the device busy.
 pub(super) fn other_io(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let others = evidence.other_io().filter(|others| others.time_share >= OTHERS_SHARE)?;
     let (util, sentence) = device_sentence(evidence).filter(|(util, _)| *util >= HARDLY_BUSY)?;
@@ -115,7 +116,8 @@ fn limits_seen(evidence: &Evidence<'_>) -> &'static str {
     }
 }
 
-/// Few I/Os in flight do not explain the time before the device received them.
+/// A layer that held I/Os back above the device: few I/Os in flight do not explain the time before the device
+/// received them.
 pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

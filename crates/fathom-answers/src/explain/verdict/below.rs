@@ -1,4 +1,4 @@
-//! Limits below the job: syncs, the device, or something that cannot be separated from it.
+//! Finds bottlenecks below the job: syncs, the device, or a layer that cannot be separated from it.
 
 use super::{
     BUSY, Bottleneck, BottleneckVerdict, DEPTH_REACHED, PROCESSOR_FULL, depth, device_sentence,
@@ -25,7 +25,7 @@ pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     )
 }
 
-/// Writes that each complete only when their data is durable, one after the other.
+/// Writes that complete only when their data is durable, one after the other.
 fn synchronous_writes(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let how = evidence.asked.write_sync?;
     let (index, direction) = main_direction(evidence)?;
@@ -53,7 +53,7 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let latency = whole_latency_ns(direction);
     let device_ns = evidence.device_ns(index.min(1));
     let share = device_ns.map(|ns| ns / latency.max(1.0));
-    // If I/Os spend most of their time in the device, that is as conclusive as a device that is never idle.
+    // I/Os that spend most of their time in the device are as conclusive as a device that is never idle.
     let is_busy = util >= BUSY && share.is_none_or(|share| share >= 0.5);
     let has_most_of_the_time = util >= BUSY / 2.0 && share.is_some_and(|share| share >= 0.6);
     if !is_busy && !has_most_of_the_time {
@@ -92,7 +92,7 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(if may_do_more { Bottleneck::DeviceAtThisDepth } else { Bottleneck::Device }, reasons)
 }
 
-/// Why the kernel's device counters do not help here.
+/// Why the kernel's device counters provide no evidence here.
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.shares_counters() && !evidence.is_on_server() {
         return Some(
@@ -108,7 +108,7 @@ pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     evidence.disks().next().is_none().then(|| none.to_owned())
 }
 
-/// Neither the job nor the CPU was the limit, and the device is unknown.
+/// The storage as a whole, if neither the job nor the CPU was the bottleneck and the device is unknown.
 pub(super) fn storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();

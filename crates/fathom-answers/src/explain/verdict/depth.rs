@@ -1,10 +1,10 @@
-//! The queue depth: how high it was, whether a higher one would help, and how to find out.
+//! Judges the queue depth: how high it was, whether a higher one would help, and how to find out.
 
 use super::{BUSY, Bottleneck, BottleneckVerdict, PLENTY, device_sentence, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// `The queue depth was 4.00 on average, of 4 requested.`
+/// A sentence such as `The queue depth was 4.00 on average, of 4 requested.`
 pub(super) fn in_flight(evidence: &Evidence<'_>) -> Option<String> {
     let reached = evidence.depth_reached()?;
     let plenty = if may_be_too_small(evidence) { "" } else { ": there was enough work" };
@@ -15,24 +15,24 @@ pub(super) fn in_flight(evidence: &Evidence<'_>) -> Option<String> {
     ))
 }
 
-/// Devices process many I/Os in parallel, and this job had few in flight.
+/// True if few I/Os were in flight, although devices process many I/Os in parallel.
 pub(super) fn may_be_too_small(evidence: &Evidence<'_>) -> bool {
     evidence.depth_reached().is_none_or(|reached| reached < 0.75 * PLENTY)
 }
 
-/// The engine handles one I/O at a time per clone, or the file system may.
+/// True if the engine handles one I/O at a time per clone, or the file system may do so.
 fn is_one_by_one(evidence: &Evidence<'_>) -> bool {
     evidence.is_synchronous() || !evidence.is_direct() || fuse(evidence).is_some()
 }
 
-/// The FUSE file system that holds the files.
+/// The FUSE file system that holds the files, if it does.
 fn fuse<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
     let systems = &evidence.run.host.as_ref()?.file_systems;
     let is_fuse = !systems.is_empty() && systems.iter().all(|system| system.kind.starts_with("fuse"));
     is_fuse.then(|| systems[0].kind.as_str())
 }
 
-/// What to try, and the command for it.
+/// What to try next, and the command for it.
 pub(super) fn test(evidence: &Evidence<'_>) -> String {
     let asked = (evidence.depth_asked() / evidence.clones()).max(1.0);
     match is_one_by_one(evidence) {

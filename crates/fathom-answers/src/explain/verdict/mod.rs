@@ -14,19 +14,19 @@ use crate::figures;
 
 /// Minimum utilization, in percent, at which a device counts as never idle.
 const BUSY: f64 = 90.0;
-/// Minimum share of a processor, in percent, at which a clone could not do more.
+/// Share of a processor, in percent, from which a clone could not do more work.
 const PROCESSOR_FULL: f64 = 85.0;
-/// Minimum share of the run time, in percent, at which waiting for busy CPUs is the bottleneck.
+/// Share of the run time, in percent, from which waiting for busy CPUs is the bottleneck.
 const WAITED_FOR_OTHERS: f64 = 40.0;
-/// Shorter runs, in ms, do not allow a verdict.
+/// Minimum run time in ms for a verdict.
 const LEAST_RUNTIME_MS: u64 = 100;
-/// A shorter wait above the device is normal.
+/// Minimum wait above the device that matters, in ns; shorter waits are normal.
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// Minimum number of I/Os in flight at which a device that is never idle is fully loaded.
+/// Number of I/Os in flight from which a device that is never idle is fully loaded.
 const PLENTY: f64 = 32.0;
-/// Minimum share of a device's I/O time, in percent, at which other I/O kept it busy.
+/// Share of a device's I/O time, in percent, from which other I/O kept it busy.
 const OTHERS_SHARE: f64 = 30.0;
-/// Below this share of the requested depth, a job did something else most of the time.
+/// Share of the requested depth below which a job did other work most of the time.
 const DEPTH_REACHED: f64 = 0.5;
 
 /// The bottleneck.
@@ -66,7 +66,7 @@ pub(super) enum Bottleneck {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BottleneckVerdict {
     pub(super) bottleneck: Bottleneck,
-    /// Sentences that name the figures.
+    /// Sentences with the figures on which the verdict is based.
     pub(super) reasons: Vec<String>,
 }
 
@@ -139,8 +139,8 @@ impl Bottleneck {
 
 type Rule = fn(&Evidence<'_>) -> Option<BottleneckVerdict>;
 
-/// The rules in order. Those that rule out the storage come first, then those for the job's own limits, then
-/// those for interference; only after that can the device or the queue depth be the bottleneck.
+/// The rules in order. First come those that rule out the storage, then those for the job's own limits, then
+/// those for interference. Only if none of these applies can the device or the queue depth be the bottleneck.
 const RULES: [Rule; 29] = [
     failure,
     too_short,

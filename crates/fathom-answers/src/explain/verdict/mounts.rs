@@ -1,5 +1,5 @@
 //! Network and user-space file systems: which layer served the I/O (the page cache, the client's own cache, or
-//! the network), and what the job saw of it.
+//! the network), and what the job observed.
 
 use super::{Bottleneck, BottleneckVerdict, PROCESSOR_FULL, depth, main_direction, verdict};
 use crate::evidence::Evidence;
@@ -7,10 +7,10 @@ use crate::evidence::mounts::{Mount, Passage};
 use crate::figures;
 use fathom_stats::Direction;
 
-/// If fewer than this share of the I/Os caused a context switch, most of them did not wait.
+/// Ratio of context switches to I/Os below which most I/Os did not wait.
 const WAITED: f64 = 0.5;
 
-/// Most of the data stayed in the kernel.
+/// Most of the data stayed in the kernel's page cache.
 pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(|_| !evidence.is_direct())?;
     let passage = passages(evidence, &mount).find(Passage::stayed_in_page_cache)?;
@@ -47,7 +47,7 @@ pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     verdict(Bottleneck::ClientCache, reasons)
 }
 
-/// The kernel fetched the data from the client before the job asked for it.
+/// Most of the data was read ahead: the kernel fetched it from the client before the job asked for it.
 pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(|_| !evidence.is_direct())?;
     let (index, direction) = main_direction(evidence).filter(|(index, _)| *index == 0)?;
@@ -64,7 +64,7 @@ pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     )
 }
 
-/// Neither the job nor the CPU was the limit.
+/// The network or the server, if neither the job nor the CPU was the bottleneck.
 pub(super) fn network(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount()?;
     let (index, _) = main_direction(evidence)?;
@@ -84,7 +84,7 @@ pub(super) fn network(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Network, reasons)
 }
 
-/// Describes the layers between the job and its data, for verdicts that do not do so themselves.
+/// Describes the layers between the job and its data, for verdicts that do not mention these themselves.
 pub(super) fn surroundings(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> Vec<String> {
     let is_about_storage = matches!(
         bottleneck,
@@ -114,7 +114,7 @@ pub(super) fn surroundings(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> V
     found
 }
 
-/// Caches that may have served I/O although no counter shows it.
+/// Names caches that may have served I/O without showing in any counter.
 fn unknown_caches(
     evidence: &Evidence<'_>,
     mount: &Mount<'_>,
@@ -149,11 +149,11 @@ fn unknown_caches(
     })
 }
 
-/// `At most 205 of its 16384 reads can have waited (ctx)`, if that is a small part of them. A waiting process
-/// yields the CPU.
+/// A phrase such as `At most 205 of its 16384 reads can have waited (ctx)`, if these are a small part of the
+/// I/Os: a process that waits yields the CPU, which counts as a context switch.
 fn few_waits(evidence: &Evidence<'_>) -> Option<String> {
     let (ios, switches) = (evidence.job.total_ios(Direction::Read), evidence.job.context_switches);
-    // A lost worker has reported no context switches.
+    // A worker that was lost has reported no context switches, so 0 means unknown.
     let is_few = switches > 0 && evidence.is_synchronous() && (switches as f64) < WAITED * ios as f64;
     is_few.then(|| format!("At most {switches} of its {ios} reads can have waited (ctx)"))
 }

@@ -5,12 +5,12 @@ use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// File systems in memory.
+/// Names of file systems in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// Prefixes of the names of devices that are in memory or have no storage.
 const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 
-/// Engines such as null, which do nothing with an I/O.
+/// Engines such as null, which do not perform an I/O at all.
 pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let engine = evidence.asked.definition.filter(|engine| !engine.has_storage())?;
     let (user, system) = evidence.processor();
@@ -25,13 +25,13 @@ pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
         figures::percent(user),
         figures::percent(system)
     )];
-    // The job's own limits apply here as well.
+    // The job's own limits also apply without storage, so they are checked first.
     let own = [super::own::rate_limit, super::own::think_time].into_iter().filter_map(|rule| rule(evidence));
     reasons.extend(own.flat_map(|found| found.reasons));
     verdict(Bottleneck::NoStorage, with_disturbances(evidence, reasons))
 }
 
-/// The files are on a file system or a device in memory.
+/// Files on a file system or a device in memory.
 pub(super) fn memory(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let host = evidence.run.host.as_ref()?;
     let is_in_memory = |kind: &str| IN_MEMORY.contains(&kind);
@@ -60,7 +60,7 @@ pub(crate) fn is_memory_device(name: &str) -> bool {
     MEMORY_DEVICES.into_iter().any(is_numbered)
 }
 
-/// Sentences about other disturbances of the job.
+/// Adds sentences about other disturbances of the job.
 fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<String> {
     if let Some(throttled) = evidence.throttled() {
         reasons.push(format!("In addition, {}.", throttled.told()));
@@ -74,7 +74,7 @@ fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<S
     reasons
 }
 
-/// The page cache served the I/O.
+/// I/O that the page cache served.
 pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     if evidence.is_direct() {
         return None;
@@ -102,7 +102,8 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     if let Some(found) = written_behind(evidence) {
         return Some(found);
     }
-    // Where bytes are counted, they have been compared already, and a fast device is hardly busy.
+    // If bytes are counted, they have been compared already, and a low utilization proves nothing, because a
+    // fast device is hardly busy.
     let is_counted = [0, 1].into_iter().any(|direction| evidence.device_share(direction).is_some());
     let idle = !is_counted && !evidence.shares_counters() && evidence.disks().all(|disk| disk.util < 20.0);
     if !idle || evidence.disks().next().is_none() {
@@ -113,7 +114,7 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Cache, with_disturbances(evidence, vec![found]))
 }
 
-/// How to measure the device instead, leaving out what the job does already.
+/// Advice on how to measure the device instead, without options that the job already has.
 fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     let is_synced =
         ["end_fsync", "fsync_on_close"].iter().any(|option| evidence.run.is_set(evidence.job, option));
@@ -127,7 +128,8 @@ fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     format!("direct=1 measures the device{more}.")
 }
 
-/// Without byte counters: an I/O that completes much faster than the device can handle one did not wait for it.
+/// Buffered writes in a result without byte counters: an I/O that completes much faster than the device can
+/// handle it did not wait for the device.
 fn written_behind(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

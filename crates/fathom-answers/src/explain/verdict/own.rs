@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, arrivals};
 use crate::figures;
 use fathom_results::model::ArrivalsResult;
 
-/// An open loop whose load the storage sustained.
+/// An open loop with a load that the storage sustained.
 pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let all = arrivals_of(evidence);
     if all.is_empty() || !all.iter().all(|arrivals| arrivals::was_kept_up_with(arrivals)) {
@@ -30,7 +30,7 @@ fn arrivals_of<'a>(evidence: &Evidence<'a>) -> Vec<&'a ArrivalsResult> {
 }
 
 pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
-    // The rate of an open loop is not a limit.
+    // The rate of an open loop is the offered load, not a limit.
     if !arrivals_of(evidence).is_empty() {
         return None;
     }
@@ -51,7 +51,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
             format!("{}: about {} of the run time.", pauses.rule, figures::percent(pauses.share.min(100.0)))
         }
         None => {
-            // The length of a cycle is not known, but busy-waiting shows as processor time.
+            // The duration of a cycle is not known, but busy-waiting shows as processor time.
             let spinning =
                 limits::spinning(evidence).filter(|spinning| spinning.share >= 20.0 && user >= 40.0)?;
             format!("{}, and the program used {} of a CPU (usr).", spinning.rule, figures::percent(user))
@@ -60,7 +60,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::ThinkTime, vec![found])
 }
 
-/// `latency_target` searches for a depth that meets it.
+/// A job that `latency_target` slowed down: it reduces the queue depth until its target is met.
 pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let target = evidence
         .run
@@ -81,10 +81,10 @@ pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     )
 }
 
-/// Work of the job on its data, according to its options.
+/// Work that the job does on its data, according to its options.
 struct DataWork {
-    /// True if it checks what it reads, or generates data to be checked; otherwise it generates the content of
-    /// writes.
+    /// True if the job checks the data that it reads, or generates data for a later check; otherwise it
+    /// generates the content of its writes.
     is_verification: bool,
     options: Vec<String>,
 }
@@ -104,13 +104,13 @@ fn data_work(evidence: &Evidence<'_>) -> Option<DataWork> {
     (!options.is_empty()).then_some(DataWork { is_verification, options })
 }
 
-/// Work on the data took most of the time in which nothing was in flight, or a whole processor.
+/// Work on the data that took a whole processor, or most of the time in which no I/O was in flight.
 pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let work = data_work(evidence)?;
     let (user, system) = evidence.processor();
     let asked = evidence.depth_asked();
     let reached = evidence.depth_reached().unwrap_or(asked);
-    // If other programs used the CPU as well, the share understates the time that the work took.
+    // If other programs used the CPU as well, the share of processor time understates the duration of the work.
     let leaves_gaps = reached < DEPTH_REACHED * asked && user >= 30.0;
     if user <= system || !(leaves_gaps || user + system >= PROCESSOR_FULL) {
         return None;
@@ -140,7 +140,7 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
 
 pub(super) fn processor(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (user, system) = evidence.processor();
-    // Clones that outnumber the processors have to take turns.
+    // Clones take turns if there are more of them than processors.
     let wait = evidence.processor_wait().filter(ProcessorWait::is_worth_telling);
     if user + system + wait.map_or(0.0, |wait| wait.share) < PROCESSOR_FULL {
         return None;
@@ -171,7 +171,7 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
 pub(super) fn submission(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (_, direction) = main_direction(evidence)?;
     let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
-    // With one I/O in flight, it makes no difference which of the two calls waits.
+    // With one I/O in flight, it does not matter which of the two calls waits.
     let is_one_by_one = evidence.is_synchronous() || evidence.depth_asked() <= evidence.clones();
     // Processor time spent in submission is not waiting.
     let (user, system) = evidence.processor();
@@ -190,7 +190,7 @@ pub(super) fn submission(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Submission, reasons)
 }
 
-/// With few I/Os in flight, the job limited itself: it was busy, or other programs had the CPU.
+/// Time that the job spent elsewhere while few I/Os were in flight: it was busy, or other programs had the CPU.
 pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();

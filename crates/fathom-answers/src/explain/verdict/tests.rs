@@ -34,7 +34,7 @@ fn each_cause_is_found_by_its_figures() {
         "sys=84.0 %",
     );
     let limited = format!("{DEEP},\"rate_iops\":\"10k\"");
-    // 10k is 10240, and 10000 is 98 % of that.
+    // The limit 10k is 10240, and 10000 is 98 % of it.
     check(&judge(&limited, READS, BUSY_DISK), Bottleneck::RateLimit, "rate_iops allows");
     let idle = BUSY_DISK.replace("290000", "20000").replace("99.1", "45");
     check(&judge(DEEP, READS, &idle), Bottleneck::AboveTheDevice, "200 µs");
@@ -81,7 +81,7 @@ fn each_cause_is_found_by_its_figures() {
     let cycles = format!("{DEEP},\"thinkcycles\":\"100k\"");
     let spun = format!("\"usr_cpu\":80,\"sys_cpu\":5,{READS}");
     check(&judge(&cycles, &spun, BUSY_DISK), Bottleneck::ThinkTime, "thinkcycles=102400");
-    // This many cycles take almost no time.
+    // This number of cycles takes almost no time.
     check(
         &judge(&cycles.replace("100k", "100"), &format!("\"usr_cpu\":5,{READS}"), BUSY_DISK),
         Bottleneck::Device,
@@ -95,22 +95,22 @@ fn each_cause_is_found_by_its_figures() {
     );
 }
 
-/// Each was measured with fio 3.33 or fathom, and was once misjudged.
+/// Results that were measured with fio 3.33 or fathom and once judged wrongly.
 #[test]
 fn hard_cases() {
-    // Buffered writes of fio 3.33, which does not report device bytes: the kernel writes them later.
+    // Buffered writes of fio 3.33, which does not report device bytes; the kernel writes the data later.
     let writes =
         READS.replace("\"read\"", "\"write\"").replace("3000000", "176000").replace("3002000", "178000");
     let disk = r#"{"name":"vda","write_ios":2570,"write_merges":400000,"write_ticks":42919,"util":51.5}"#;
     check(&judge(r#""ioengine":"libaio","iodepth":"2""#, &writes, disk), Bottleneck::Cache, "16.7 ms");
-    // The same with byte counters: all bytes reached the device, which slowed the cache down.
+    // The same with byte counters: all bytes reached the device, which thus slowed the cache down.
     let told = disk.replace("\"util\":51.5", "\"write_sectors\":800000,\"util\":99.0");
     let held = judge(r#""ioengine":"libaio","iodepth":"4""#, &writes.replace("178000", "378000"), &told);
     check(&held, Bottleneck::Device, "larger requests, 16.7 ms each");
-    // fio 3.33 counts syncs only in their latencies.
+    // Syncs of fio 3.33 are counted only in their latencies.
     let synced = format!(r#"{READS},"sync":{{"total_ios":0,"lat_ns":{{"N":1000,"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
-    // Depth 1, slowed down by an invisible limit: the device was idle.
+    // Depth 1 below an invisible limit, so that the device was mostly idle.
     let slow = READS.replace("10000,\"runtime\"", "305,\"runtime\"").replace("3002000", "3280000");
     let idle = r#"{"name":"loop2","read_ios":615,"read_sectors":4920,"read_ticks":5,"util":0.2}"#;
     check(&judge(r#""direct":"1""#, &slow, idle), Bottleneck::AboveTheDevice, "at most 16.3 µs");
@@ -122,10 +122,10 @@ fn hard_cases() {
     // An engine without storage on a busy machine.
     let null = format!("\"usr_cpu\":70.9,{READS}");
     check(&judge(r#""ioengine":"null","iodepth":"32""#, &null, ""), Bottleneck::NoStorage, "70.9 %");
-    // Other I/O on the device.
+    // Other I/O keeps the device busy.
     let others = BUSY_DISK.replace("290000", "990000");
     check(&judge(DEEP, READS, &others), Bottleneck::Device, "others used the device");
-    // A depth that the job itself reduced.
+    // The job itself reduced its depth.
     let target = format!("{DEEP},\"latency_target\":\"200us\"");
     let kept = format!("\"latency_depth\":9,\"latency_target\":200,{}", READS.replace("3002000", "900000"));
     check(
@@ -149,7 +149,7 @@ fn groups_side_by_side_share_what_the_device_did() {
     check(&judge_first(21), Bottleneck::Storage, "one after the other");
 }
 
-/// What fathom adds to a result: control group limits and CPU usage.
+/// Adds the facts that only fathom records: control group limits and CPU usage.
 fn judge_in(options: &str, figures: &str, disk: &str, surroundings: &str, host: &str) -> BottleneckVerdict {
     let text = format!(
         r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{{options}}},"job_runtime":10000,{figures}}}],
@@ -185,7 +185,7 @@ fn what_was_never_touched_was_no_bottleneck() {
     check(&judge_in(DEEP, READS, BUSY_DISK, IDLE, zram), Bottleneck::Memory, "zram0 is backed by memory");
 }
 
-/// Half of the CPU time went to other guests: a mostly idle device was not the limit, and a busy one was.
+/// Half of the CPU time went to other guests. A mostly idle device was not the bottleneck, but a busy one was.
 #[test]
 fn a_host_that_gives_its_time_to_others_is_named() {
     let stolen = IDLE.replace(r#""stolen_ms":0"#, r#""stolen_ms":10000"#);
@@ -309,13 +309,13 @@ fn the_layer_that_answered_is_found_by_its_counter() {
         Bottleneck::QueueDepth,
         "fetched more than the job asked for",
     );
-    // The client does not cache, so the data was compressed.
+    // The client does not cache, so the little traffic means that the data was compressed.
     check(
         &told(direct, "fuse.sshfs", ALL, 100),
         Bottleneck::QueueDepth,
         "round trip from the kernel to client and through the network",
     );
-    // The daemon may use system calls that are not counted.
+    // The daemon may use system calls that the kernel does not count.
     let other = told(buffered, "fuse.other", 100, ALL);
     check(
         &other,
@@ -341,7 +341,7 @@ fn clients_in_the_kernel_have_their_own_counter_or_none() {
         Bottleneck::QueueDepth,
         "the server's memory still answers",
     );
-    // No traffic was counted, so the verdict follows from the job alone.
+    // No traffic was counted, so the verdict is based on the job alone.
     let found = told(direct, "", "cifs", "");
     check(&found, Bottleneck::QueueDepth, "round trip from the kernel through the network");
     assert!(!found.reasons.iter().any(|reason| reason.contains("cannot be known")), "{found:?}");

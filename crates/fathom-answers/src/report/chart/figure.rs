@@ -1,4 +1,4 @@
-//! A finished chart: part of a page, or a standalone SVG file.
+//! A finished chart, which becomes part of a page or a standalone SVG file.
 
 use super::{BOTTOM, Coordinate, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use maud::{Markup, PreEscaped, Render, html};
@@ -9,22 +9,22 @@ const STYLE: &str = include_str!("../assets/chart.css");
 pub(crate) const FILE_MARK: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Made by fathom. -->";
 /// Height of a line of a file's title and legend, in SVG units.
 const LINE: f64 = 20.0;
-/// Width of a line sample in the legend, and of a letter next to it.
+/// Width of a line sample in the legend, and of each letter next to it.
 const SAMPLE: f64 = 34.0;
 const LETTER: f64 = 7.2;
 
-/// A chart that is drawn.
+/// A chart that is completely drawn.
 pub(crate) struct Figure {
-    /// Unique in its page.
+    /// Id of the chart, unique in its page.
     pub(crate) id: String,
     pub(crate) title: String,
     /// Names of the lines, with their styles.
     pub(super) legend: Vec<(String, usize)>,
     /// Axes and lines.
     pub(super) drawing: Markup,
-    /// Cursor positions along x, and the text shown there.
+    /// Cursor positions along x, and the text to show at each.
     pub(super) stops: Vec<(f64, String)>,
-    /// The same figures for screen readers.
+    /// The same figures as a table, for screen readers.
     pub(super) table: Markup,
 }
 
@@ -49,7 +49,7 @@ impl Figure {
         drawn.0 + "\n"
     }
 
-    /// The legend, and the number of lines it takes.
+    /// The legend of a file, and the number of lines that it takes.
     fn legend_of_file(&self) -> (Markup, usize) {
         let (mut x, mut line) = (LEFT, 1);
         let mut drawn = PreEscaped(String::new());
@@ -70,7 +70,7 @@ impl Figure {
     }
 }
 
-/// The CSS rules with colours inserted: many programs that draw SVG do not support variables.
+/// The CSS rules with all colours inserted, because many programs that draw SVG do not support variables.
 fn style_of_file() -> String {
     let (colours, rules) =
         STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}')).unwrap_or_default();
@@ -81,7 +81,7 @@ fn style_of_file() -> String {
     style
 }
 
-/// The chart as part of a page.
+/// Renders the chart as part of a page.
 impl Render for Figure {
     fn render_to(&self, markup: &mut String) {
         let stops: Vec<serde_json::Value> =

@@ -1,4 +1,4 @@
-//! Heat maps: time on the x axis, latency on the y axis, darker for more I/Os.
+//! Heat maps with time on the x axis and latency on the y axis; darker cells stand for more I/Os.
 
 use super::{Chart, HEIGHT};
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Distinguishable shades.
 pub(crate) const SHADES: usize = 8;
 
-/// A cell: its range on the x axis, its range on the y axis, and its count.
+/// A cell: its range on either axis, and its count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) x: (f64, f64),
@@ -18,8 +18,8 @@ pub(crate) struct Cell {
 /// A range on the x axis, a range on the y axis, and the shade.
 pub(crate) type Shaded = ((f64, f64), (f64, f64), usize);
 
-/// The shade of a count, 0 being the lightest: logarithmic, so that single slow I/Os are visible next to
-/// thousands of fast ones.
+/// The shade of a count; 0 is the lightest. The scale is logarithmic, so that single slow I/Os are visible next
+/// to thousands of fast ones.
 pub(crate) fn shade(count: u64, most: u64) -> usize {
     if most <= 1 {
         return SHADES - 1;
@@ -28,14 +28,14 @@ pub(crate) fn shade(count: u64, most: u64) -> usize {
     ((share * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// The shade of a value between `low` and `high`, 0 being the lightest: logarithmic, because varied options
-/// usually double.
+/// The shade of a value between `low` and `high`; 0 is the lightest. The scale is logarithmic, because the
+/// values of varied options are usually doubled.
 pub(crate) fn shade_between(value: f64, low: f64, high: f64) -> usize {
     let share = if high > low && low > 0.0 { (value / low).ln() / (high / low).ln() } else { 1.0 };
     ((share * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// A table with shaded cells: each row has a name and its cells.
+/// A table with shaded cells. Each row has a name and its cells.
 pub(crate) fn table(caption: &str, across: &[String], lines: &[(String, Vec<Markup>)]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) { table.heat-map {
@@ -49,7 +49,7 @@ pub(crate) fn table(caption: &str, across: &[String], lines: &[(String, Vec<Mark
 }
 
 impl Chart {
-    /// Draws the cells; all cells of one shade form one path.
+    /// Draws the cells. All cells of one shade form one path.
     pub(crate) fn heat(&mut self, cells: &[Cell]) {
         let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
         let shaded: Vec<Shaded> =

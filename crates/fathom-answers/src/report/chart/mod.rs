@@ -1,5 +1,5 @@
-//! Charts as SVG in a page. The program draws them, so they work without scripts, on paper, and with screen
-//! readers (each chart also has its figures in a table).
+//! Charts as SVG in a page. The program draws them itself, so they work without scripts and on paper. For
+//! screen readers, each chart also has its figures in a table.
 
 mod figure;
 pub(crate) mod heat;
@@ -38,11 +38,11 @@ impl Render for Coordinate {
     }
 }
 
-/// A line or a row of bars.
+/// A line, or a row of bars.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
-    /// Index of its colour and dash pattern.
+    /// Index of the colour and the dash pattern.
     pub(crate) style: usize,
     /// Ascending in x.
     pub(crate) points: Vec<(f64, f64)>,
@@ -62,7 +62,7 @@ pub(crate) struct Chart {
     y: Axis,
     body: Markup,
     legend: Vec<(String, usize)>,
-    /// Cursor positions along x, and the text shown there.
+    /// Cursor positions along x, and the text to show at each.
     stops: Vec<(f64, String)>,
 }
 
@@ -83,7 +83,7 @@ impl Chart {
         LEFT + self.x.scale.place(value) * (WIDTH - LEFT - RIGHT)
     }
 
-    /// Position of a value on the y axis.
+    /// Position of a value on the y axis, in SVG units.
     fn at_y(&self, value: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
     }
@@ -93,12 +93,12 @@ impl Chart {
         line.points.iter().map(|&(x, y)| (self.at_x(x), self.at_y(y))).collect()
     }
 
-    /// Appends to the drawing.
+    /// Appends a part to the drawing.
     fn draw(&mut self, part: &Markup) {
         part.render_to(&mut self.body.0);
     }
 
-    /// Draws lines; `is_stepped` holds a value until the next one.
+    /// Draws lines. With `is_stepped`, a line keeps each value until the next point.
     pub(crate) fn lines(&mut self, series: &[Series], is_stepped: bool) {
         for line in series {
             let mut points = Vec::new();
@@ -114,7 +114,7 @@ impl Chart {
         self.add_stops(series);
     }
 
-    /// Draws a histogram as a filled outline; points are the starts of bins.
+    /// Draws a histogram as a filled outline. The points are the starts of its bins.
     pub(crate) fn areas(&mut self, series: &[Series]) {
         for line in series {
             let base = self.at_y(0.0);
@@ -133,7 +133,7 @@ impl Chart {
         self.add_stops(series);
     }
 
-    /// Draws bars over categories 0, 1, 2, ..., each with a name.
+    /// Draws bars over the categories 0, 1, 2, ..., each of which has a name.
     pub(crate) fn bars(&mut self, names: &[String], values: &[f64], style: usize) {
         let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
         for (index, (name, &value)) in names.iter().zip(values).enumerate() {
@@ -183,7 +183,7 @@ impl Chart {
         }
     }
 
-    /// Marks the points of a line; hollow marks stand for points of a different kind.
+    /// Marks the points of a line. Hollow marks stand for points of a different kind.
     pub(crate) fn marks(&mut self, line: &Series, is_hollow: bool) {
         let points = self.places_of(line);
         self.mark(&points, line.style, is_hollow);
@@ -196,8 +196,8 @@ impl Chart {
         } });
     }
 
-    /// Draws the intervals of points at x, from low to high on the y axis; those of line `number` of `count`
-    /// are next to those of the others.
+    /// Draws the intervals of points at x, from low to high on the y axis; the intervals of line `number` of
+    /// `count` are shifted, so that they do not hide those of other lines.
     pub(crate) fn intervals(
         &mut self,
         bars: &[(f64, f64, f64)],
@@ -210,7 +210,7 @@ impl Chart {
         self.draw(&html! { path class={ "interval s" (style) } d=(interval_bars(&bars)) {} });
     }
 
-    /// Adds a cursor position for each x that has a point.
+    /// Adds a cursor position for each x at which a line has a point.
     fn add_stops(&mut self, series: &[Series]) {
         let mut places: Vec<f64> =
             series.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
@@ -252,7 +252,7 @@ impl Chart {
         }
     }
 
-    /// The finished figure. `id` is unique in a page; `table` holds the same figures for screen readers.
+    /// Completes the figure. `id` is unique in its page, and `table` holds the same figures for screen readers.
     pub(crate) fn figure(self, id: &str, table: &Table) -> Figure {
         let drawing = html! { (self.grid()) (self.body) };
         Figure {
@@ -276,7 +276,7 @@ fn below(x: f64, name: &str) -> Markup {
     html! { text.tick x=(Coordinate(x)) y=(HEIGHT - BOTTOM + 23.0) text-anchor="middle" { (name) } }
 }
 
-/// The path of a line through points.
+/// The SVG path of a line through points.
 fn path_through(points: &[(f64, f64)]) -> String {
     let mut path = String::new();
     for (number, (x, y)) in points.iter().enumerate() {
@@ -285,7 +285,7 @@ fn path_through(points: &[(f64, f64)]) -> String {
     path
 }
 
-/// The path of the bars of intervals: x, low and high in SVG units.
+/// The SVG path of interval bars, which are given as x, low and high in SVG units.
 fn interval_bars(bars: &[(f64, f64, f64)]) -> String {
     let mut path = String::new();
     for (x, low, high) in bars {

@@ -1,17 +1,17 @@
-//! Named places along an axis: at their true distances if they are numbers, otherwise equally far apart.
+//! Named places along an axis. Numbers are placed at their true distances, other names at equal distances.
 
 use super::scale::Scale;
 
-/// Approximate width of a letter of a label, as a share of the axis.
+/// Approximate width of a letter in a label, as a share of the axis.
 const LETTER: f64 = 0.0125;
-/// The same on a phone, where letters are larger relative to the chart.
+/// Approximate width of a letter on a phone, where letters are larger relative to the chart.
 const LETTER_OF_PHONE: f64 = 0.02;
 /// Share of the axis left free before the first and after the last number.
 const MARGIN: f64 = 0.06;
-/// From this ratio, numbers are placed on a logarithmic scale.
+/// Ratio from which numbers are placed on a logarithmic scale.
 const WIDE: f64 = 8.0;
 
-/// Where each label has room next to those before it.
+/// The side on which a label has room next to the labels before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Everywhere,
@@ -24,7 +24,7 @@ pub(crate) enum Room {
 pub(crate) struct Places {
     names: Vec<String>,
     at: Vec<f64>,
-    /// What the reader must know about the distances: `, logarithmic`.
+    /// A remark on the distances for the reader, such as `, logarithmic`.
     pub(crate) remark: &'static str,
 }
 
@@ -36,8 +36,8 @@ impl Places {
         Places { names, at, remark: "" }
     }
 
-    /// Names that stand for numbers. They are at equal distances if one of them is not a number, or if two are
-    /// equal.
+    /// Names that stand for numbers. They are placed at equal distances if one of them is not a number, or if
+    /// two numbers are equal.
     pub(crate) fn spaced(names: Vec<String>, values: &[Option<f64>]) -> Places {
         let numbers: Option<Vec<f64>> = values.iter().copied().collect();
         match numbers.and_then(|numbers| distances(&numbers)) {
@@ -82,7 +82,7 @@ impl Places {
     }
 }
 
-/// Positions of numbers, with the remark on the axis; `None` for fewer than two different ones.
+/// Positions of numbers, with the remark on the axis; `None` if there are fewer than two different numbers.
 fn distances(numbers: &[f64]) -> Option<(Vec<f64>, &'static str)> {
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);

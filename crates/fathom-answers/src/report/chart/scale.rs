@@ -9,12 +9,12 @@ pub(crate) enum Scale {
     Linear { max: f64 },
     /// Logarithmic.
     Logarithmic { min: f64, max: f64 },
-    /// Percentiles: 90, 99 and 99.9 are equally spaced, so that the tail is visible.
+    /// Percentiles, on which 90, 99 and 99.9 are equally spaced, so that the tail is visible.
     Percentile { min: f64, max: f64 },
 }
 
 impl Scale {
-    /// A logarithmic scale around these values, in whole powers of ten.
+    /// A logarithmic scale for these values; it ends at powers of ten.
     pub(crate) fn logarithmic(values: impl Iterator<Item = f64>) -> Scale {
         let (mut low, mut high) = (f64::INFINITY, 0f64);
         for value in values.filter(|value| *value > 0.0) {
@@ -28,7 +28,7 @@ impl Scale {
         Scale::Logarithmic { min, max: if max > min { max } else { min * 10.0 } }
     }
 
-    /// A linear scale up to a round number above these values.
+    /// A linear scale from 0 to a round number above these values.
     pub(crate) fn linear(values: impl Iterator<Item = f64>) -> Scale {
         let high = values.fold(0.0, f64::max);
         if high <= 0.0 {
@@ -38,13 +38,13 @@ impl Scale {
         Scale::Linear { max: (high / step).ceil() * step }
     }
 
-    /// Percentiles over the range of the data.
+    /// A scale of percentiles over the range of the data.
     pub(crate) fn percentile(first: f64, last: f64) -> Scale {
         let max = last.max(99.0);
         Scale::Percentile { min: first.clamp(0.0, 90.0), max }
     }
 
-    /// A linear scale that ends at the last value, as for time.
+    /// A linear scale that ends exactly at the last value, as used for time.
     pub(crate) fn up_to_last(values: impl Iterator<Item = f64>) -> Scale {
         let last = values.fold(0.0, f64::max);
         Scale::Linear { max: if last > 0.0 { last } else { 1.0 } }
@@ -62,7 +62,7 @@ impl Scale {
         share.clamp(0.0, 1.0)
     }
 
-    /// The tick labels of the axis.
+    /// The values at which the axis has tick labels.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         match *self {
             Scale::Linear { max } => {
@@ -82,7 +82,7 @@ impl Scale {
     }
 }
 
-/// Number of nines of a percentile: 1 for 90, 2 for 99.
+/// Number of nines of a percentile, such as 1 for 90 and 2 for 99.
 fn nines(percentile: f64) -> f64 {
     -((100.0 - percentile).max(1e-4) / 100.0).log10()
 }
@@ -106,7 +106,7 @@ fn round_step(range: f64) -> f64 {
 pub(crate) enum Unit {
     /// ns.
     Latency,
-    /// Seconds since the start.
+    /// Seconds since the start of the run.
     Seconds,
     /// Bytes per second.
     Bandwidth,
@@ -118,7 +118,7 @@ pub(crate) enum Unit {
     Percent,
     /// Billions of bytes.
     Gigabytes,
-    /// Row indices, which the axis does not label.
+    /// Row indices, for an axis without labels.
     Row,
 }
 
@@ -137,7 +137,7 @@ impl Unit {
         }
     }
 
-    /// A value as a tick label: without trailing zeros.
+    /// A value as a tick label, without trailing zeros.
     pub(crate) fn tick(self, value: f64) -> String {
         match self {
             Unit::Latency => {

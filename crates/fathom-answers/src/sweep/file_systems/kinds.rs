@@ -10,17 +10,18 @@ const MIB: u64 = 1 << 20;
 
 /// A kind of file system.
 pub(super) struct FileSystemKind {
-    /// The kernel's name; its program is `mkfs.NAME`.
+    /// The kernel's name for the kind; the program that makes it is `mkfs.NAME`.
     pub(super) name: &'static str,
-    /// The Debian package of that program.
+    /// The Debian package with that program.
     package: &'static str,
-    /// Arguments that make it quiet, whatever the device contained (fathom has checked that), skip the discard
-    /// (fathom does it), and do all work immediately that would otherwise continue in the background during the
-    /// first run.
+    /// Arguments for that program: print nothing, ignore the device's old content (fathom has checked it), skip
+    /// the discard (fathom does that itself), and do all work immediately that would otherwise continue in the
+    /// background during the first run.
     arguments: &'static [&'static str],
-    /// Mount options for a backing file: a discard would punch holes that the next run would have to fill.
+    /// Mount options for a backing file, which disable discards: these would punch holes into the file that the
+    /// next run would have to fill.
     on_file: &'static str,
-    /// Minimum size, which its program enforces.
+    /// Minimum size in bytes that the program accepts.
     least_bytes: u64,
 }
 
@@ -84,7 +85,7 @@ pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Ma
     let usual = if is_file { kind.on_file } else { "" };
     let mut options = own(&given.mount_options);
     if !usual.is_empty() {
-        // Our options come first, so that the user's take precedence.
+        // The default options come first, so that the user's options take precedence.
         options.insert(0, usual.to_owned());
     }
     let mount_options = options.join(",");
@@ -94,7 +95,8 @@ pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Ma
     Ok(Maker { kind: name.to_owned(), command, version: version(&path), mount_options })
 }
 
-/// Reports early what the program would only report after hours of other runs.
+/// Refuses a device that is too small. The program itself would report this only when its turn comes, possibly
+/// after hours of other runs.
 pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Failure> {
     match of(name).filter(|kind| bytes < kind.least_bytes) {
         Some(kind) => Err(Failure::new(format!(
@@ -107,7 +109,7 @@ pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Fa
     }
 }
 
-/// For users other than root, the directories of these programs may not be in the path.
+/// Finds a program. The directories of these programs may not be in the path of users other than root.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
@@ -123,7 +125,7 @@ fn is_known_to_kernel(name: &str) -> bool {
     is_there || modules.contains(&format!("/{name}.ko"))
 }
 
-/// The first line of its version output.
+/// The first line that the program prints as its version.
 fn version(program: &Path) -> String {
     let Ok(output) = Command::new(program).arg("-V").output() else { return "unknown version".to_owned() };
     let text = [output.stdout, output.stderr].concat();

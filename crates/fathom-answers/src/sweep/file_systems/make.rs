@@ -1,6 +1,6 @@
-//! Makes the file system of a run, mounts it, and cleans up afterwards. All mounts are in a mount namespace of
-//! this process, loop devices detach themselves, and a backing file may be unnamed: even after `kill -9`
-//! nothing stays mounted or attached, and a killed sweep needs no cleanup.
+//! Makes the file system of a run, mounts it, and cleans up afterwards. A killed sweep needs no cleanup,
+//! because nothing stays mounted or attached even after `kill -9`: all mounts are in a mount namespace of this
+//! process, loop devices detach themselves, and a backing file may be unnamed.
 
 use super::device::Backing;
 use super::place::MOUNT;
@@ -19,7 +19,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes per write when filling a file that serves as a device.
+/// Number of bytes per write when filling a file that serves as a device.
 const PIECE: usize = 4 << 20;
 /// Time to wait for a device or mount that is busy.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -37,9 +37,9 @@ pub(in crate::sweep) fn check_user() -> Result<(), Failure> {
 pub(in crate::sweep) enum Made<T> {
     /// It worked.
     Ready(T),
-    /// A signal ended it.
+    /// A signal ended the attempt.
     Stopped(i32),
-    /// Why it failed; other kinds may still succeed.
+    /// The attempt failed for this reason; other kinds may still succeed.
     Failed(String),
 }
 
@@ -49,9 +49,9 @@ pub(in crate::sweep) struct Workshop<'a> {
     claim: Claim,
     /// The loop device of a file.
     looped: Option<LoopDevice>,
-    /// Discards nothing, so that the data of `--precondition` stays.
+    /// True if nothing is discarded, so that the data of `--precondition` stays.
     keeps_content: bool,
-    // Declared last, so that it is dropped when nothing is mounted there any more.
+    // This field is the last one, so that the directory is dropped after everything on it has been unmounted.
     _directory: MountDirectory,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Workshop<'a> {
         Ok(Made::Ready(Workshop { volume, claim, looped, keeps_content, _directory: directory }))
     }
 
-    /// The block device that is used.
+    /// The block device on which file systems are made.
     pub(in crate::sweep) fn device(&self) -> &Path {
         self.looped.as_ref().map_or(&self.volume.device, LoopDevice::path)
     }
@@ -100,7 +100,7 @@ impl<'a> Workshop<'a> {
     }
 
     /// Makes and mounts the file system of a run; for `none`, returns the bare device. An error means that the
-    /// device must not be written to any more, and ends the sweep.
+    /// device must no longer be written to, and ends the sweep.
     pub(in crate::sweep) fn prepare(
         &self,
         kind: &str,
@@ -141,7 +141,7 @@ impl<'a> Workshop<'a> {
             return Ok(Made::Failed(format!("{kind} cannot be mounted{options}: {errno}")));
         }
         let prepared = Prepared { is_mounted: true };
-        // Jobs may run as other users.
+        // All users may write, because jobs may run as other users.
         match std::fs::set_permissions(MOUNT, PermissionsExt::from_mode(0o1777)) {
             Ok(()) => Ok(Made::Ready(prepared)),
             Err(error) => {
@@ -172,7 +172,8 @@ impl<'a> Workshop<'a> {
             Err(error) => return failed(&error),
         };
         let status = shell::run_program(&words, &output, || stop.asked().is_some());
-        // Ctrl-C on a terminal also reaches the program, which may have exited first.
+        // The signal is checked first, because Ctrl-C on a terminal also reaches the program, which may have
+        // exited first.
         if let Some(signal) = stop.asked() {
             return Made::Stopped(signal);
         }
@@ -205,7 +206,7 @@ pub(in crate::sweep) struct Prepared {
 }
 
 impl Prepared {
-    /// Unmounts it, after which all writes are on the device.
+    /// Unmounts the file system, after which all writes are on the device.
     pub(in crate::sweep) fn release(mut self) -> Result<(), Failure> {
         if !std::mem::take(&mut self.is_mounted) {
             return Ok(());
@@ -222,13 +223,13 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if self.is_mounted {
-            // Otherwise it is unmounted when the process ends.
+            // If this fails, the file system is unmounted when the process ends.
             let _ = mount::detach(Path::new(MOUNT));
         }
     }
 }
 
-/// Retries while another program holds it briefly.
+/// Retries a call while another program briefly keeps the device or mount busy.
 fn patiently(call: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     let started = Instant::now();
     loop {
@@ -259,7 +260,7 @@ impl MountDirectory {
                 )));
             }
             let directory = File::open(path).map_err(fail)?;
-            // Another sweep may be removing it, or may have removed it in between.
+            // Another sweep may have removed the directory before it was locked, or may be removing it now.
             if file::try_lock(directory.as_raw_fd(), true).is_ok()
                 && std::fs::metadata(path).is_ok_and(|now| now.ino() == found.ino())
                 && directory.metadata().map_err(fail)?.ino() == found.ino()
@@ -279,7 +280,8 @@ impl Drop for MountDirectory {
     }
 }
 
-/// The backing file of the loop device. A file created by the sweep is unnamed, so it disappears with it.
+/// Opens the backing file of the loop device. If the sweep creates the file, it is unnamed and disappears with
+/// the sweep.
 fn open_file(volume: &Volume) -> Result<File, Failure> {
     let path = &volume.device;
     let fail = |error: std::io::Error| Failure::file(path, &error);
@@ -300,8 +302,8 @@ fn has_holes(file: &File, bytes: u64) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.blocks().saturating_mul(SECTOR) < bytes)
 }
 
-/// Writes the whole file: holes, or space that was never written, would slow down only the first run. Returns
-/// the signal that ended the writing.
+/// Writes the whole file. Without this, only the first run would be slowed down by holes, or by space that was
+/// never written. Returns the signal that ended the writing.
 fn fill(file: &mut File, volume: &Volume, stop: &Stop<'_>) -> Result<Option<i32>, Failure> {
     let zeros = vec![0; PIECE];
     let mut rest = volume.bytes;

@@ -1,6 +1,6 @@
 //! File systems as another dimension of a sweep: their kinds, the device and options they are made with, and
-//! the location of the jobs' files. Every run gets a new file system, made just before it: otherwise the
-//! remains of earlier runs, in files or in free space, would be part of the result.
+//! the location of the jobs' files. Every run gets a new file system, made just before it, because the remains
+//! of earlier runs, in files or in free space, would otherwise affect the result.
 
 pub(super) mod device;
 pub(super) mod kinds;
@@ -23,7 +23,7 @@ pub(super) const NONE: &str = "none";
 pub(super) struct GivenVolume {
     /// The target.
     pub(super) device: Option<PathBuf>,
-    /// The confirmation: the same target again.
+    /// The confirmation, in which the user names the same target again.
     pub(super) destroy: Option<PathBuf>,
     /// Size of a file to be created.
     pub(super) device_size: Option<u64>,
@@ -73,7 +73,7 @@ pub(super) fn variation(list: &str) -> Result<Variation, Failure> {
     Ok(Variation { name: DIMENSION.to_owned(), values })
 }
 
-/// What the sweep's file systems are made on, and how; part of the plan.
+/// The target on which the sweep's file systems are made, and how they are made; part of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Volume {
     /// The device or file, without symbolic links.
@@ -83,12 +83,12 @@ pub(crate) struct Volume {
     /// The backing file, if the device is a loop device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) behind: String,
-    /// Its disk's serial number, if known.
+    /// Serial number of the device's disk, if known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) serial: String,
     /// Its size.
     pub(super) bytes: u64,
-    /// In the order of `--fs`, without `none`.
+    /// The makers in the order of `--fs`, without `none`.
     pub(super) makers: Vec<Maker>,
 }
 
@@ -147,12 +147,12 @@ impl Volume {
         self.makers.iter().find(|maker| maker.kind == kind)
     }
 
-    /// True for a loop device, existing or to be attached.
+    /// True for a loop device, whether it exists or will be attached.
     pub(super) fn is_loop(&self) -> bool {
         self.backing != Backing::Device || !self.behind.is_empty()
     }
 
-    /// Suffix of the file systems' heading if they are on a loop device.
+    /// Suffix of the heading for file systems that are on a loop device.
     pub(crate) fn mark(&self) -> &'static str {
         if self.is_loop() { " (loop)" } else { "" }
     }
@@ -178,7 +178,8 @@ impl Volume {
         lines
     }
 
-    /// How it is made, for comparing two plans. Versions of programs may change during a sweep.
+    /// How the file systems are made, for comparing two plans. Versions of programs are left out, because they
+    /// may change during a sweep.
     pub(super) fn outline(&self) -> String {
         let makers = self.makers.iter().map(|maker| {
             let arguments = maker.command.get(1..).unwrap_or_default().join(" ");

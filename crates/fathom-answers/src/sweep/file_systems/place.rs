@@ -1,6 +1,6 @@
 //! The location of the jobs' files: on the mounted file system, or the device itself. Jobs that specify a
-//! location are refused. The targets are also checked in the plan of the run, in case an option overlooked here
-//! leads to another disk.
+//! location are refused. The targets are checked once more in the plan of the run, in case an option that this
+//! module does not know leads to another disk.
 
 use super::{NONE, Volume};
 use crate::job_text::Section;
@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 /// Mount point of the file systems. Each sweep has a private mount there, so all runs have the same options.
 pub(in crate::sweep) const MOUNT: &str = "/run/fathom-sweep";
 
-/// Options for the location of files, which the sweep sets.
+/// Options that determine the location of files, which the sweep sets itself.
 const OF_PLACE: [&str; 4] = ["directory", "filename", "filename_format", "opendir"];
 
 /// Refuses jobs that specify a location, and those that cannot be relocated. `what` begins the message.
@@ -76,7 +76,7 @@ pub(in crate::sweep) fn check_variation(name: &str) -> Result<(), Failure> {
 /// Places the files of the jobs on a file system mounted at `mount`, or on the device.
 pub(in crate::sweep) fn put(sections: &mut [Section], kind: &str, device: &Path, mount: &str) {
     let (name, value) = match kind {
-        // A colon would end the name.
+        // Colons are escaped, because a colon would end the name.
         NONE => ("filename", as_option(device)),
         _ => ("directory", mount.to_owned()),
     };
@@ -130,7 +130,7 @@ pub(in crate::sweep) fn check_targets(
     Ok(targets)
 }
 
-/// Total size of all files; files that clones share count once.
+/// Total size of all files; files that several clones share count once.
 fn needed(targets: &[Target]) -> u64 {
     let mut by_files: BTreeMap<&[PathBuf], u64> = BTreeMap::new();
     for target in targets {
@@ -147,7 +147,7 @@ pub(in crate::sweep) fn files(targets: &[Target]) -> usize {
     paths.len()
 }
 
-/// Bytes at the start of the device that the jobs use; `None` if they may use all of it.
+/// Number of bytes at the start of the device that the jobs use; `None` if they may use the whole device.
 pub(in crate::sweep) fn extent(targets: &[Target]) -> Option<u64> {
     let ends = targets.iter().map(|target| Some(target.offset?.saturating_add(target.bytes?)));
     ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
