@@ -3,7 +3,7 @@
 //! statistics, reads no clock and checks nothing twice.
 //!
 //! `floor DEVICE IOS DEPTH BATCH [polled]` prints how many nanoseconds the I/Os took by the machine's clock.
-//! Each call submits `BATCH` requests and waits for as many completions.
+//! Each call submits `BATCH` requests and waits for an equal number of completions.
 
 use io_uring::{IoUring, Submitter, opcode, squeue, types};
 use std::fs::OpenOptions;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 const BLOCK: u32 = 4096;
-/// Number of blocks of the device that are read, a power of two.
+/// Number of blocks of the device that are read; a power of two.
 const BLOCKS: u64 = 1 << 18;
 const GET_EVENTS: u32 = 1;
 
@@ -59,7 +59,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads `ios` blocks, plus a few more that are in flight by then.
+    /// Reads `ios` blocks, plus those that are still in flight when this number is reached.
     fn read(&mut self, submitter: &Submitter<'_>, ios: u32, depth: u32, batch: u32) -> io::Result<()> {
         (0..depth).for_each(|slot| self.request(slot));
         let (mut count, mut taken) = (depth, 0u32);
@@ -119,8 +119,8 @@ impl Queues {
     fn of(ring: &IoUring) -> io::Result<Queues> {
         // SAFETY: the parameters are transparent over `struct io_uring_params`, which has thirty words.
         let words = unsafe { *std::ptr::from_ref(ring.params()).cast::<[u32; 30]>() };
-        // Offsets within the mapping: sizes of the queues, tail of the submission queue; head, tail and entries
-        // of the completion queue.
+        // The words are offsets within the mapping: sizes of the queues and tail of the submission queue; head,
+        // tail and entries of the completion queue.
         let ([requests, ends], request_tail) = ([words[0], words[1]], words[11]);
         let [end_head, end_tail, entries] = [words[20], words[21], words[25]];
         let (ends_length, requests_length) = (entries as usize + ends as usize * 16, requests as usize * 64);

@@ -1,11 +1,11 @@
-//! Local files that clients of servers read because a job names them.
+//! Local files that clients of servers read, because a job names them.
 
 use crate::nbd;
 use fathom_spec::JobSpec;
 use std::path::PathBuf;
 
-/// Files of this machine that a job of a server engine names, with their options: certificates, keys,
-/// settings, sockets.
+/// Local files that a job with a server engine names, each with its option: certificates, keys, settings,
+/// sockets.
 pub fn client_files(job: &JobSpec) -> Vec<(&'static str, PathBuf)> {
     let (http, rados, rbd) = (&job.private.http, &job.private.rados, &job.private.rbd);
     let named = [
@@ -16,7 +16,7 @@ pub fn client_files(job: &JobSpec) -> Vec<(&'static str, PathBuf)> {
         ("http_key", &http.http_key),
     ];
     let named = named.into_iter().filter_map(|(option, path)| Some((option, PathBuf::from(path.as_ref()?))));
-    // The path of a cluster's configuration contains the cluster's name.
+    // The default path of a cluster's configuration contains the cluster's name.
     let clusters = [&rados.clustername, &rbd.clustername].into_iter().flatten();
     let clusters = clusters
         .filter(|name| name.contains('/'))
@@ -45,7 +45,7 @@ mod tests {
         let mut count = 0;
         for engine in engines::ALL.iter().filter(|engine| engine.built) {
             let named = engine.options.iter().filter(|option| option.names == Names::ClientFile);
-            // Some of these options are only valid together.
+            // Each option is checked alone, because some of them are valid only together.
             let options: Vec<(&str, &str)> = named.map(|option| (option.name, "/x/y")).collect();
             if options.is_empty() {
                 continue;

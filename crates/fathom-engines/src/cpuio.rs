@@ -7,15 +7,15 @@ use fathom_spec::engines::{self, EngineDef};
 use std::hint::{black_box, spin_loop};
 use std::time::{Duration, Instant};
 
-/// Iterations of an empty loop between two clock readings.
+/// Number of iterations of an empty loop between two clock readings.
 const TURNS: u32 = 1000;
-/// Number of values to sort; a power of two.
+/// Number of values to sort; it must be a power of two.
 const NUMBERS: usize = 4096;
 
 /// Burns processor time in chunks of equal length.
 pub(crate) struct Cpuio {
     stretch: Duration,
-    /// The values to sort; empty if the work is counting.
+    /// The values to sort; empty if the work is counting instead.
     numbers: Vec<u32>,
 }
 

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct E4defrag {
     immediate: Immediate,
     donor: File,
-    /// The donor's blocks are allocated for each I/O and freed after it.
+    /// True if the donor's blocks are allocated for each I/O and freed after it.
     in_place: bool,
-    /// Bytes of a file system block.
+    /// Size of a file system block in bytes.
     block: u64,
     why: Option<String>,
 }
@@ -40,7 +40,7 @@ impl EngineType for E4defrag {
         let found = donor.metadata().map_err(|error| SetupError::new(Errno::from(error), "fstat"))?;
         check(&found, &donor, setup.files).map_err(|(errno, reason)| {
             if is_new {
-                // The file is empty, and would be left behind for no reason.
+                // The file is empty and would be left behind, so it is removed.
                 let _ = std::fs::remove_file(&path);
             }
             told(errno, "EXT4_IOC_MOVE_EXT", &reason)
@@ -98,7 +98,7 @@ impl E4defrag {
     }
 }
 
-/// Explains an error of the exchange.
+/// Explains an errno of the exchange.
 fn reason(errno: Errno) -> Option<&'static str> {
     match errno.0 {
         libc::ENOTTY | libc::EOPNOTSUPP => Some("this file system cannot exchange extents"),
@@ -114,7 +114,7 @@ fn reason(errno: Errno) -> Option<&'static str> {
     }
 }
 
-/// Path of the donor: in the same directory as the job's files.
+/// Path of the donor, which is in the same directory as the job's files.
 fn donor_path(job: &JobSpec, options: &E4defragOptions, clone: u32) -> PathBuf {
     let name = options.donorname.as_deref().unwrap_or_default();
     let directories = split_file_names(job.file.directory.as_deref().unwrap_or_default());

@@ -12,40 +12,40 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Length of one wait, after which the loop checks its orders and the time.
+/// Duration of one wait, after which the loop checks its orders and the time.
 const STRETCH: Duration = Duration::from_millis(50);
 
-/// Longer lines are passed on in parts.
+/// Maximum length of an output line in bytes; longer lines are passed on in parts.
 const LONGEST_LINE: usize = 1 << 16;
-/// How much a program may print before it blocks until the next poll.
+/// Number of bytes that a program may print before it blocks until the next poll.
 const PIPE_BYTES: i32 = 1 << 20;
 
 pub(crate) struct Exec {
     job: String,
-    /// The program and its arguments.
+    /// The words of the command: the program and its arguments.
     words: Vec<String>,
-    /// Files for its standard output and standard error.
+    /// Files for the program's standard output and standard error.
     output: Option<[String; 2]>,
     grace: Duration,
     program: Option<Companion>,
-    /// Its exit status, if it ended by itself.
+    /// Exit status of the program, if it ended by itself.
     ended: Option<ExitStatus>,
-    /// It had to be killed.
+    /// True if the program had to be killed.
     is_killed: bool,
-    /// Its output, unless redirected to files: workers have no terminal, so the output takes the path of their
-    /// own messages.
+    /// Output of the program, unless it is redirected to files. A worker has no terminal, so the output is sent
+    /// as messages of the worker.
     printed: Option<Printed>,
 }
 
 /// Output received from a program so far.
 struct Printed {
     pipe: OwnedFd,
-    /// Bytes after the last complete line.
+    /// Bytes received after the last complete line.
     rest: Vec<u8>,
 }
 
 impl Printed {
-    /// All complete lines received; at the end also a partial one.
+    /// All complete lines received so far; once the program is over, also a partial one.
     fn lines(&mut self, is_over: bool) -> Vec<String> {
         let mut bytes = [0u8; 4096];
         let pipe = self.pipe.as_raw_fd();
@@ -72,7 +72,7 @@ impl EngineType for Exec {
         let mut words = vec![options.program.clone().unwrap_or_default()];
         words.extend(options.words(setup.job));
         let job = setup.job.name.clone();
-        // Clones must not overwrite each other's files.
+        // Each clone has its own files, so that clones do not overwrite each other's.
         let base = if setup.clone == 0 { job.clone() } else { format!("{job}.{}", setup.clone) };
         let output = options.std_redirect.then(|| [format!("{base}.stdout"), format!("{base}.stderr")]);
         let grace = Duration::from_secs(u64::from(options.grace_time));
@@ -161,7 +161,7 @@ impl Engine for Exec {
     }
 }
 
-/// A pipe for both output streams of a program, whose reading end does not block.
+/// Creates a pipe for both output streams of a program; its reading end does not block.
 fn lines() -> Result<(OwnedFd, (File, File)), Errno> {
     let (reader, writer) = pipe::pipe()?;
     pipe::widen(&writer, PIPE_BYTES)?;

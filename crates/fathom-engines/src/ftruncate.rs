@@ -33,7 +33,7 @@ impl Engine for Ftruncate {
 }
 
 impl Ftruncate {
-    /// Only syncs reach this point; the engine's rules refuse reads and trims.
+    /// Performs syncs, the only other operations: the engine's rules refuse reads and trims.
     #[cold]
     fn other(&self, io: &Io) -> i64 {
         if io.operation().is_sync() { self.immediate.perform(io) } else { i64::from(-libc::EINVAL) }

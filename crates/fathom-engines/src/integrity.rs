@@ -1,4 +1,5 @@
-//! Protection information of block devices in io_uring reads and writes (Linux 6.14), generated and checked here.
+//! Protection information of block devices in io_uring reads and writes (Linux 6.14), which fathom generates
+//! and checks.
 
 use crate::protection::{Guard, Layout, ProtectionError, Wanted};
 use crate::ring::Transfer;
@@ -31,16 +32,16 @@ pub(crate) struct Integrity {
     devices: Vec<Device>,
     wanted: Wanted,
     flags: u16,
-    /// Metadata, with an area for each slot.
+    /// Metadata of all slots, with an area for each.
     metadata: Box<[u8]>,
     stride: usize,
     attributes: Box<[Attribute]>,
-    /// The unit in each slot.
+    /// The I/O unit in each slot.
     units: Box<[Io]>,
 }
 
-/// The note for a job that requests metadata or leaves protection information to the kernel (`pi_act=1`), but
-/// does not use a block device.
+/// The note for a job whose options for protection information have no effect: it requests metadata, or leaves
+/// protection information to the kernel (`pi_act=1`), but does not use a block device.
 pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
     let options = &setup.job.private.io_uring;
     let file = setup.files.iter().find(|file| !file.is_block_device)?;
@@ -53,7 +54,7 @@ pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
 struct Device {
     name: String,
     layout: Layout,
-    /// Bytes of data per metadata tuple, and bytes of the tuple.
+    /// Number of data bytes per metadata tuple, and size of the tuple in bytes.
     interval: u32,
     metadata: u32,
 }
@@ -113,7 +114,7 @@ impl Integrity {
         request.attribute_kinds = HAS_PROTECTION;
     }
 
-    /// Checks the data that a read has returned.
+    /// Checks the data that a read has returned against its protection information.
     #[inline(never)]
     pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), ProtectionError> {
         let io = &self.units[slot as usize];
@@ -152,7 +153,7 @@ impl Device {
         Ok(Device { layout: Layout::new(guard, interval, metadata, offset), name, interval, metadata })
     }
 
-    /// Bytes of metadata of an I/O.
+    /// Size of the metadata of an I/O in bytes.
     fn metadata_of(&self, length: u32) -> u32 {
         length / self.interval * self.metadata
     }

@@ -1,6 +1,6 @@
-//! `io_uring`: submission and completion rings shared with the kernel. The kernel is probed once, during setup:
-//! the best supported set of ring features is used, and [`Engine::features`] reports it. Each round makes two
-//! calls (submit, then wait), so that submission and completion latency are measured separately.
+//! `io_uring`: submission and completion rings shared with the kernel. The kernel is probed once, during setup.
+//! The best supported set of ring features is used, and [`Engine::features`] reports it. Each round makes two
+//! calls, to submit and then to wait, so that submission and completion latency are measured separately.
 
 use crate::integrity::{self, Integrity};
 use crate::ring::{ARENA, EveryNth, Ring, Transfer};
@@ -14,15 +14,15 @@ use std::time::Duration;
 
 pub(crate) struct IoUring {
     ring: Ring,
-    /// Common fields of all reads.
+    /// Fields that all reads have in common.
     read: Form,
-    /// Common fields of all writes.
+    /// Fields that all writes have in common.
     write: Form,
-    /// Requests refer to registered files by index, not by descriptor.
+    /// True if requests refer to registered files by index instead of by descriptor.
     registered_files: bool,
-    /// Requests use a vector per slot instead of the slot's buffer.
+    /// True if requests use a vector per slot instead of the slot's buffer.
     vectored: bool,
-    /// Some requests have extra fields: protection information, or a flag.
+    /// True if some requests have extra fields: protection information, or a flag.
     is_extended: bool,
     vectors: Box<[libc::iovec]>,
     features: Vec<&'static str>,
@@ -30,11 +30,11 @@ pub(crate) struct IoUring {
     force_async: EveryNth,
     integrity: Option<Box<Integrity>>,
     remarks: Vec<String>,
-    /// Error in the protection information of the unit in each slot.
+    /// Error in the protection information of the unit in each slot, for messages.
     said: Said,
 }
 
-/// The common fields of all requests of a direction.
+/// The fields that all requests of a direction have in common.
 #[derive(Clone, Copy)]
 struct Form {
     code: u8,
@@ -52,7 +52,7 @@ impl EngineType for IoUring {
         let common = if private.nowait { rwf::NOWAIT } else { 0 }
             | if private.uncached.unwrap_or(0) != 0 { rwf::DONTCACHE } else { 0 };
         let vectored = private.nonvectored == 0 || !plain;
-        // Kernels (7.2 and older) refuse atomic writes from registered buffers.
+        // Kernels up to at least 7.2 refuse atomic writes from registered buffers.
         let may_fix_buffers = !vectored && !setup.job.engine.atomic;
         let registered = ring.register_all(setup, may_fix_buffers, &mut features)?;
         let (read, write) = match (registered.buffers, vectored) {
@@ -83,7 +83,7 @@ impl EngineType for IoUring {
     }
 }
 
-/// The flag of a request whose file is registered (`IOSQE_FIXED_FILE`).
+/// Flag of a request that refers to a registered file (`IOSQE_FIXED_FILE`).
 const FIXED_FILE: u8 = 1;
 
 impl Engine for IoUring {
@@ -188,7 +188,7 @@ impl IoUring {
         std::ptr::from_ref(vector) as u64
     }
 
-    /// Trims and syncs.
+    /// Queues trims and syncs.
     #[cold]
     #[inline(never)]
     fn queue_other(&mut self, slot: u32, io: &Io) -> Queued {
@@ -243,7 +243,7 @@ impl IoUring {
     }
 }
 
-/// Adds fields that only some jobs need to a request.
+/// Adds fields to a request that only some jobs need.
 #[cold]
 #[inline(never)]
 fn extend(
@@ -261,7 +261,8 @@ fn extend(
     }
 }
 
-/// Trims and range syncs report 0 when everything was done; the loop handles that by operation.
+/// Converts a completion. A trim or range sync that was done completely has the result 0, which the loop
+/// handles by operation.
 #[inline(always)]
 fn end_of(entry: &cqueue::Entry) -> Completion {
     Completion { slot: entry.user_data() as u32, result: i64::from(entry.result()) }

@@ -1,5 +1,5 @@
-//! The engines: each has a file, and a line in [`ENGINES`]. Each makes exactly the calls that its name
-//! promises; shared code (syncs, trims) is in `shared.rs`.
+//! The engines. Each engine has a file and an entry in [`ENGINES`], and makes exactly the calls that its name
+//! promises. Shared code, for syncs and trims, is in `shared.rs`.
 
 mod ceph;
 mod client_files;
@@ -114,7 +114,7 @@ pub fn definition_of(name: &str) -> Option<EngineDef> {
     find(name).map(|engine| *engine.definition)
 }
 
-/// The engine as the job runs it: directly, or through submission threads.
+/// The engine as the job runs it, which is either the engine itself or submission threads around it.
 pub fn for_job(engine: &EngineEntry, job: &JobSpec) -> EngineEntry {
     match job.depth.io_submit_mode {
         IoSubmitMode::Inline => *engine,

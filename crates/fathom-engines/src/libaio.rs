@@ -18,7 +18,7 @@ const CMD_FSYNC: u16 = 2;
 const CMD_FDSYNC: u16 = 3;
 const CMD_PREADV: u16 = 7;
 const CMD_PWRITEV: u16 = 8;
-/// The field `priority` is valid (IOCB_FLAG_IOPRIO).
+/// Flag that marks the field `priority` as valid (IOCB_FLAG_IOPRIO).
 const FLAG_PRIORITY: u32 = 2;
 
 /// `struct iocb`, little-endian field order.
@@ -49,8 +49,8 @@ struct Event {
     result2: i64,
 }
 
-/// Head of the completion ring that the kernel maps into the process; `io_setup` returns its address. The
-/// layout, identified by a magic number, has been stable since Linux 2.6.
+/// Head of the completion ring that the kernel maps into the process. `io_setup` returns the ring's address. A
+/// magic number identifies the layout, which has been stable since Linux 2.6.
 #[repr(C)]
 struct Ring {
     id: u32,
@@ -80,7 +80,8 @@ pub(crate) struct Libaio {
     write_flags: i32,
     vectored: bool,
     reaps_in_user_space: bool,
-    /// File systems and devices that do not support asynchronous syncs report that once.
+    /// True if the kernel performs syncs asynchronously. File systems and devices without this support report
+    /// that at the first sync.
     syncs_by_kernel: bool,
 }
 
@@ -185,7 +186,7 @@ impl Engine for Libaio {
 static NO_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
 impl Libaio {
-    /// Calls `io_getevents`: waits for `min` events, or until the timeout, if there is one.
+    /// Calls `io_getevents`: waits for `min` events, or until the timeout if one is given.
     #[inline(always)]
     fn get_events(
         &mut self,

@@ -1,5 +1,5 @@
-//! Media behind character devices, whose size only their engine can determine. Otherwise they are treated like
-//! files.
+//! Media behind character devices. Only their engine can determine their size; apart from that, they are
+//! treated like files.
 
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -11,9 +11,9 @@ use fathom_run::zones::device::OwnZones;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// Looks up a name, for an engine of such media.
+/// Looks up a name as a target of a certain engine.
 pub(crate) type LookAt = Box<dyn Fn(&WorkerPlan, PathBuf) -> Result<FileEntry, FileError>>;
-/// The zones of a target; see [`Storage::own_zones`].
+/// Determines the zones of a target; see [`Storage::own_zones`].
 pub(crate) type ZonesOf = Box<dyn Fn(&FileEntry, bool) -> Result<Option<OwnZones>, FileError>>;
 
 /// Targets of an engine that determines their sizes itself.
@@ -21,12 +21,12 @@ pub(crate) struct Media {
     files: Files,
     look_at: LookAt,
     zones_of: Option<ZonesOf>,
-    /// Character devices have no page cache, so `direct=1` is satisfied.
+    /// True if `direct=1` is accepted, because character devices have no page cache.
     past_caches: bool,
 }
 
 impl Media {
-    /// Media that are determined by name alone.
+    /// Media whose properties depend on their name alone.
     pub(crate) fn new(look_at: fn(PathBuf) -> Result<FileEntry, FileError>) -> Media {
         Media::for_job(Box::new(move |_, path| look_at(path)))
     }
@@ -75,7 +75,7 @@ impl Storage for Media {
         self.files.check_layout(entry)
     }
 
-    /// A medium is never too short, so there is nothing to lay out.
+    /// Does nothing, because a medium always has its full size.
     fn lay_out(
         &mut self,
         _plan: &WorkerPlan,
@@ -103,12 +103,12 @@ impl Storage for Media {
         self.files.settle(plan, entry, handle)
     }
 
-    /// Only used by engines without a cache; others sync themselves.
+    /// Called only for engines without a cache; the others sync themselves.
     fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Devices are never removed, whatever a job says about its files.
+    /// Does nothing: devices are never removed, even if the job says so about its files.
     fn remove(&mut self, _entry: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

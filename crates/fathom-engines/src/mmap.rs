@@ -1,4 +1,4 @@
-//! `mmap`: the file is mapped, reads and writes copy memory, and fsync is `msync`.
+//! `mmap`: the file is mapped, reads and writes copy memory, and fsync calls `msync`.
 
 use crate::shared::Immediate;
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
@@ -12,14 +12,15 @@ use fathom_sys::memory::{Mapping, page_size};
 /// One mapped file.
 struct MappedFile {
     mapping: Mapping,
-    /// File offset of the mapping's first byte: a multiple of the page size.
+    /// File offset of the first byte of the mapping, a multiple of the page size.
     first: u64,
 }
 
 pub(crate) struct Mmap {
     files: Vec<MappedFile>,
     immediate: Immediate,
-    /// Write back every change and drop every page: the closest that a mapping comes to direct I/O.
+    /// True to write back every change and drop every page, which is the closest that a mapping comes to direct
+    /// I/O.
     direct: bool,
 }
 
@@ -71,7 +72,7 @@ impl Engine for Mmap {
 
     fn let_go(&mut self, file: u32) {
         let mapping = &self.files[file as usize].mapping;
-        // The caller counts pages that stay in memory.
+        // Failures are ignored, because the caller counts the pages that stay in memory.
         let _ = mapping.drop_pages(0, mapping.len());
     }
 }
@@ -96,7 +97,7 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
         SetupError::new(errno, "mmap")
             .with_advice(format!("cannot map {length} bytes of {} ({errno})", file.name))
     };
-    // Accessing pages beyond the end of a file would raise a signal.
+    // Accesses to pages beyond the end of a file would raise a signal.
     let reaches_beyond = !file.is_block_device
         && std::fs::metadata(format!("/proc/thread-self/fd/{}", file.handle.descriptor()))
             .is_ok_and(|found| found.is_file() && found.len() < file.start + file.size);
@@ -109,7 +110,7 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
     let mapping =
         Mapping::file(file.handle.descriptor(), first, length_here, reads || !writes, writes, huge_pages)
             .map_err(error)?;
-    // If the kernel refuses the advice, no harm is done.
+    // A kernel that refuses the advice does no harm.
     let _ = if huge_pages {
         mapping.advise(libc::MADV_HUGEPAGE)
     } else if matches!(job.io_type.rw.rw, Rw::RandRead | Rw::RandWrite | Rw::RandRw) {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct Mtd {
     devices: Vec<Device>,
-    /// Why this engine refused the current I/O.
+    /// Why the engine refused the current I/O.
     refusal: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Mtd {
 struct Device {
     name: String,
     geometry: Geometry,
-    /// Numbers of the erase blocks to skip; empty if all can be used.
+    /// For each erase block, whether it is bad and must be skipped; empty if all can be used.
     bad: Box<[bool]>,
     /// Number of I/Os that were skipped because of a bad block.
     skipped: u64,
@@ -67,7 +67,7 @@ impl Engine for Mtd {
                 }
                 moved
             }
-            // The kernel writes to flash memory without caching.
+            // A sync has nothing to do, because the kernel writes to flash memory without caching.
             Operation::Sync | Operation::DataSync | Operation::RangeSync => 0,
         })
     }
@@ -109,7 +109,7 @@ impl Device {
         io.offset().is_multiple_of(size) && u64::from(io.length()).is_multiple_of(size)
     }
 
-    /// Performs one I/O, erase block by erase block, without the bad ones. Skipped bytes count as done.
+    /// Performs one I/O, erase block by erase block, skipping bad ones. Skipped bytes count as done.
     #[cold]
     #[inline(never)]
     fn perform_around(&mut self, io: &Io) -> i64 {
@@ -126,7 +126,8 @@ impl Device {
             match perform(io, done, length) {
                 moved if moved == i64::from(length) => done += length,
                 error @ ..0 if done == 0 => return error,
-                // Returns the bytes moved so far; the rest is retried, which then returns the error.
+                // Returns the number of bytes moved so far. The rest is retried, and the retry returns the
+                // error.
                 moved => return i64::from(done) + moved.max(0),
             }
         }
@@ -134,14 +135,14 @@ impl Device {
         i64::from(io.length())
     }
 
-    /// Why an I/O is refused because of its offset or length.
+    /// Explains why an I/O is refused because of its offset or length.
     #[cold]
     fn told(&self, io: &Io, rule: &str, unit: u64) -> String {
         format!("{rule} {}, of {unit} bytes, not offset={} length={}", self.name, io.offset(), io.length())
     }
 }
 
-/// Performs part of an I/O: returns bytes moved or erased, or `-errno`.
+/// Performs part of an I/O; returns the number of bytes moved or erased, or `-errno`.
 #[inline(always)]
 fn perform(io: &Io, from: u32, length: u32) -> i64 {
     let (fd, offset) = (io.handle().descriptor(), io.offset() + u64::from(from));
@@ -161,7 +162,7 @@ fn perform(io: &Io, from: u32, length: u32) -> i64 {
     outcome(returned)
 }
 
-/// Bad erase blocks of a device within the job's range; empty if there are none.
+/// Bad erase blocks of a device within the job's range; empty if it has none.
 fn bad_blocks(file: &OpenFile, geometry: &Geometry) -> Result<Box<[bool]>, SetupError> {
     let size = geometry.erase_size;
     let (first, end) = (file.start / size, (file.start + file.size).div_ceil(size));

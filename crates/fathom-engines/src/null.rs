@@ -1,13 +1,13 @@
-//! `null`: completes I/O immediately without doing anything, which leaves the cost of fathom itself.
+//! `null`: completes I/O immediately without doing anything, so that only the cost of fathom itself remains.
 
 use fathom_run::engine::{Completion, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 
-/// At depth 1 every I/O completes when it is queued; at larger depths, when it is reaped.
+/// At depth 1, every I/O completes when it is queued; at larger depths, when it is reaped.
 pub(crate) struct Null {
-    /// Slots and lengths in order of arrival: a ring, whose length is a power of two, or 0 at depth 1. The
-    /// other fields count what was queued, and what has been completed and taken.
+    /// A ring of slots and lengths, in order of arrival. Its length is a power of two, or 0 at depth 1. The
+    /// other fields count the I/Os that were queued, completed and taken.
     ring: Box<[(u32, u32)]>,
     queued: usize,
     committed: usize,
@@ -45,7 +45,7 @@ impl Engine for Null {
         true
     }
 
-    /// Oldest first, as from a device.
+    /// Completes the oldest I/Os first, as a device would.
     #[inline(always)]
     fn await_ends(&mut self, _min: u32, most: u32) -> Result<(), Errno> {
         self.ended = self.committed.min(self.taken + most as usize);

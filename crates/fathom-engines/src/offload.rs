@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Performs one I/O completely: bytes moved, or `-errno`.
+/// Performs one I/O completely; returns the number of bytes moved, or `-errno`.
 fn perform(engine: &mut dyn Engine, io: &Io) -> i64 {
     if let Queued::Done(result) = engine.queue(0, io) {
         return result;
@@ -67,11 +67,11 @@ struct Shared {
     wanted: Condvar,
     done: Mutex<Vec<(u32, i64)>>,
     ended: Condvar,
-    /// Text of a thread's panic, which must reach the waiting worker.
+    /// Text of a panic in a thread, which must reach the waiting worker.
     defect: Mutex<Option<String>>,
-    /// Slots whose last write wrote zeroes instead of its buffer.
+    /// For each slot, whether its last write wrote zeroes instead of its buffer.
     zeroed: Box<[AtomicBool]>,
-    /// Held during an I/O of engines that use the file position, which all threads share.
+    /// A lock that is held during each I/O of engines that use the file position, which all threads share.
     position: Option<Mutex<()>>,
 }
 
@@ -81,12 +81,12 @@ struct Todo {
     over: bool,
 }
 
-/// The offloading engine as the loop sees it.
+/// The engine with its threads, as the loop sees it.
 pub(crate) struct Offload {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     queued: Vec<Errand>,
-    /// Messages of the engines during setup.
+    /// Messages from the setup of the engines.
     remarks: Vec<String>,
     /// True if the engine syncs its own writes, as engines for servers do.
     engine_syncs: bool,
@@ -95,12 +95,12 @@ pub(crate) struct Offload {
 /// The slot of a sync outside of the loop.
 const SYNC_SLOT: u32 = u32::MAX;
 
-/// Data stays consistent after a panic in a thread: every change is a single step.
+/// Locks a mutex, even after a panic in a thread: every change is a single step, so the data stays consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// It replaces any engine, but never submits I/O the way that engine would.
+/// A declaration for any engine, without the submission features of particular engines.
 const DEFINITION: EngineDef =
     EngineDef { queues_from: u32::MAX, ..EngineDef::new("offload", "threads that each have an engine") };
 
@@ -181,8 +181,8 @@ impl Engine for Offload {
         Ok(())
     }
 
-    /// A sync by any of the engines covers the writes of the others: engines for which that is not true do not
-    /// share targets.
+    /// Syncs through one of the engines, which also covers the writes of the others. Engines for which that is
+    /// not true do not share targets.
     fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>> {
         if !self.engine_syncs {
             return None;
@@ -204,7 +204,7 @@ impl Engine for Offload {
         self.shared.zeroed[slot as usize].load(Relaxed)
     }
 
-    /// Applies to synchronous engines as well, because there is a thread in between.
+    /// False even for synchronous engines, because a thread performs the I/O.
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         false
     }
@@ -219,7 +219,7 @@ impl Engine for Offload {
 }
 
 impl Offload {
-    /// After a panic in a thread, the state of its engine is unknown.
+    /// Fails after a panic in a thread, because the state of its engine is unknown then.
     fn check_threads(&self) {
         if let Some(why) = lock(&self.shared.defect).take() {
             broken(Invariant::Thread, format_args!("{why}"));
@@ -227,7 +227,7 @@ impl Offload {
     }
 }
 
-/// Lists completions, as far as there is room.
+/// Lists completions, as far as `out` has room.
 fn list(done: &mut Vec<(u32, i64)>, out: &mut Completions) {
     let count = done.len().min(out.room());
     for (slot, result) in done.drain(..count) {
@@ -271,7 +271,7 @@ impl Drop for Offload {
         lock(&self.shared.todo).over = true;
         self.shared.wanted.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has already reported it.
+            // A thread that panicked has already reported that.
             let _ = thread.join();
         }
     }

@@ -11,7 +11,7 @@ use fathom_sys::memory::Mapping;
 /// The memory that represents a file.
 struct Memory {
     mapping: Mapping,
-    /// File offset of its first byte.
+    /// File offset of the first byte of the memory.
     first: u64,
 }
 
@@ -35,7 +35,7 @@ impl Engine for PageFault {
         let place = io.offset().wrapping_sub(memory.first) as usize;
         let length = io.length() as usize;
         if !matches!(io.operation(), Operation::Read | Operation::Write) {
-            // There is no storage to sync or trim.
+            // The engine has no storage that could be synced or trimmed.
             return Queued::Done(if io.operation() == Operation::Trim {
                 i64::from(-libc::EOPNOTSUPP)
             } else {

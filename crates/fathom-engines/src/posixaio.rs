@@ -8,19 +8,19 @@ use fathom_sys::Errno;
 use fathom_sys::clock::timespec;
 use std::time::{Duration, Instant};
 
-/// Maximum number of requests passed to `aio_suspend`.
+/// Maximum number of requests passed to one call of `aio_suspend`.
 const SUSPEND_LIST: usize = 8;
 
-/// If requests complete faster than this, waking up for each costs more than the request itself: the library's
-/// thread and this one then contend for the library's lock.
+/// Time per request below which waking up for each request costs more than the request itself, because the
+/// library's thread and this one contend for the library's lock.
 const FAST: Duration = Duration::from_micros(50);
-/// Maximum time for which a completed request may go unnoticed because another one was waited for.
+/// Maximum time for which a completed request may go unnoticed while another one is waited for.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Measures how fast requests complete.
 struct Pace {
     last_reap: Instant,
-    /// Running mean of the time per request.
+    /// Running mean of the time between two completions.
     mean: Duration,
 }
 
@@ -40,11 +40,11 @@ impl Pace {
 pub(crate) struct Posixaio {
     /// One control block per slot; pinned, because the library keeps pointers to them.
     control_blocks: Box<[libc::aiocb]>,
-    /// Slots in flight, oldest first.
+    /// Slots with requests in flight, oldest first.
     in_flight: Vec<u32>,
     /// Number of requests queued since the last commit.
     fresh: u32,
-    /// Requests that failed inside the starting call: slot and result.
+    /// Requests that failed inside the call that started them: slot and result.
     failed: Vec<(u32, i64)>,
     pace: Pace,
     immediate: Immediate,
@@ -98,7 +98,7 @@ impl Engine for Posixaio {
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        // The library accepted each request when it was queued.
+        // The library has already accepted each request when it was queued.
         Ok(std::mem::take(&mut self.fresh))
     }
 
@@ -149,9 +149,9 @@ impl Posixaio {
         self.in_flight.truncate(kept);
     }
 
-    /// Sleeps until a request has completed, or the timeout expires. Waits for one of the oldest requests or,
-    /// while they complete fast and there is no timeout, for one half the queue later, so that several can be
-    /// taken together.
+    /// Sleeps until a request has completed, or the timeout expires. Waits for one of the oldest requests.
+    /// While requests complete fast and there is no timeout, it waits for the one in the middle of the queue
+    /// instead, so that several can be reaped together.
     fn suspend(&self, span: Option<Duration>) -> Result<(), Errno> {
         let skipped = if self.pace.is_fast() && span.is_none() { self.in_flight.len() / 2 } else { 0 };
         let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];
@@ -176,7 +176,7 @@ impl Posixaio {
 
 impl Drop for Posixaio {
     fn drop(&mut self) {
-        // The library still has pointers to requests in flight, which must stay valid.
+        // The library still has pointers to the requests in flight, so their memory must stay valid.
         if !self.in_flight.is_empty() {
             let blocks = std::mem::replace(&mut self.control_blocks, Box::new([]));
             Box::leak(blocks);

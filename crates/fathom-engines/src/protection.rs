@@ -1,5 +1,5 @@
 //! Protection information: additional bytes in a block that reveal changes of its content or location. With
-//! `pi_act=1` the controller generates it; with `pi_act=0` it is generated and checked here.
+//! `pi_act=1` the controller generates it; with `pi_act=0` this module generates and checks it.
 
 use crc_fast::CrcAlgorithm;
 use fathom_spec::engines::io_uring::{IoUringOptions, PiCheck};
@@ -16,7 +16,7 @@ pub(crate) struct Mismatch {
     found: u64,
 }
 
-/// The error, prefixed with the device.
+/// The error with the name of the device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{device}: {mismatch}")]
 pub(crate) struct ProtectionError {
@@ -35,14 +35,14 @@ impl Mismatch {
 pub(crate) enum Guard {
     /// T10's 16-bit CRC, in 8 bytes of protection information.
     Bits16,
-    /// A 32-bit CRC, in 16 bytes; devices check it, but it is not generated here.
+    /// A 32-bit CRC, in 16 bytes. Devices check it, but fathom does not generate it.
     Bits32,
     /// A 64-bit CRC, in 16 bytes.
     Bits64,
 }
 
 impl Guard {
-    /// Bytes of protection information per block.
+    /// Size of the protection information per block in bytes.
     pub(crate) fn bytes(self) -> u32 {
         match self {
             Guard::Bits16 => 8,
@@ -51,7 +51,7 @@ impl Guard {
     }
 }
 
-/// The job's settings for protection information.
+/// The protection information that a job requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) guard: bool,
@@ -81,11 +81,11 @@ pub(crate) struct Layout {
     is_type_3: bool,
     /// Distance in bytes from the data of one block to that of the next.
     data_stride: usize,
-    /// Bytes of data of a block.
+    /// Number of data bytes of a block.
     data: usize,
     /// True if the metadata of a block follows its data; otherwise it is in a separate buffer.
     is_extended: bool,
-    /// Bytes of metadata of a block.
+    /// Number of metadata bytes of a block.
     metadata: usize,
     /// Offset of the protection information within the metadata.
     offset: usize,
@@ -107,19 +107,19 @@ impl Layout {
         Layout { guard, is_type_3: false, data_stride: data, data, is_extended: false, metadata, offset }
     }
 
-    /// The metadata of a block follows its data.
+    /// The layout in which a block's metadata follows its data.
     pub(crate) fn extended(self) -> Layout {
         Layout { is_extended: true, data_stride: self.data + self.metadata, ..self }
     }
 
-    /// Reference tags are not block numbers.
+    /// The layout for protection type 3, in which reference tags are not block numbers.
     pub(crate) fn of_type_3(self) -> Layout {
         Layout { is_type_3: true, ..self }
     }
 
     /// Writes protection information into the metadata of blocks, starting with the block at this address;
-    /// parts that were not requested are left unchanged. `separate` is the metadata buffer, empty for extended
-    /// blocks.
+    /// parts that the job does not request are left unchanged. `separate` is the metadata buffer, empty for
+    /// extended blocks.
     pub(crate) fn make(&self, wanted: &Wanted, address: u64, data: &mut [u8], separate: &mut [u8]) {
         for index in 0..data.len() / self.data_stride {
             let guard = if wanted.guard { self.guard_of(index, data, separate) } else { 0 };
@@ -150,7 +150,7 @@ impl Layout {
         for index in 0..data.len() / self.data_stride {
             let found = self.tuple(index, data, separate);
             let block = address + index as u64;
-            // Blocks that were never written are not checked.
+            // The escape values mark blocks that were never written, which are not checked.
             let is_escaped = found.application == u16::MAX
                 && (!self.is_type_3 || found.reference == self.reference_mask());
             if is_escaped {
@@ -170,7 +170,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The checksum of a block, over its data and the metadata before the protection information.
+    /// Checksum of a block, over its data and the metadata before the protection information.
     fn guard_of(&self, index: usize, data: &[u8], separate: &[u8]) -> u64 {
         let start = index * self.data_stride;
         let before = match self.is_extended {
@@ -219,7 +219,7 @@ impl Layout {
         }
     }
 
-    /// The encoded bytes, and their number.
+    /// The protection information as bytes, and their number.
     fn encode(&self, tuple: &Tuple) -> ([u8; 16], usize) {
         let mut bytes = [0; 16];
         match self.guard {
@@ -264,7 +264,8 @@ mod tests {
 
     const ALL: Wanted = Wanted { guard: true, reference: true, application: true, tag: 0x1234, mask: 0xffff };
 
-    /// The check value of CRC-16/T10-DIF for `123456789`, and the tuple in T10's format.
+    /// The expected values are the check value of CRC-16/T10-DIF for `123456789`, and the tuple in T10's
+    /// format.
     #[test]
     fn tuples_are_those_of_the_standard() {
         assert_eq!(crc_fast::checksum(CrcAlgorithm::Crc16T10Dif, b"123456789"), 0xd0db);
@@ -273,7 +274,7 @@ mod tests {
         let (mut data, mut metadata) = (vec![0; 1024], vec![0; 16]);
         layout.make(&ALL, 7, &mut data, &mut metadata);
         assert_eq!(metadata, [0, 0, 0x12, 0x34, 0, 0, 0, 7, 0, 0, 0x12, 0x34, 0, 0, 0, 8]);
-        // Only the requested parts are checked.
+        // Only the parts that the job requests are checked.
         let mut metadata = vec![0xee; 16];
         layout.make(&Wanted { guard: false, reference: false, ..ALL }, 7, &mut data, &mut metadata);
         assert_eq!(metadata[..8], [0xee, 0xee, 0x12, 0x34, 0xee, 0xee, 0xee, 0xee]);
@@ -310,7 +311,7 @@ mod tests {
             let masked = Wanted { mask: 0xfff0, ..other };
             prop_assert!(layout.check(&masked, address, &mut data, &mut separate).is_ok());
             data[at] ^= 1 << bit;
-            // Bytes after the protection information are not guarded.
+            // Bytes after the protection information are not covered by the checksum.
             let in_block = at % layout.data_stride;
             let is_guarded = in_block < layout.data + if is_extended { layout.offset + bytes as usize } else { 0 };
             prop_assert_eq!(layout.check(&ALL, address, &mut data, &mut separate).is_err(), is_guarded);

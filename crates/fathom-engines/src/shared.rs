@@ -45,7 +45,7 @@ impl Immediate {
         }
     }
 
-    /// Performs a trim or a sync; reads and writes are up to the engine.
+    /// Performs a trim or a sync. Reads and writes are left to the engine.
     #[cold]
     #[inline(never)]
     pub(crate) fn perform(&self, io: &Io) -> i64 {
@@ -90,8 +90,8 @@ const ALL_RANGE_FLAGS: u32 =
     libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
 
 fn range_flags(options: Option<&SyncFileRange>) -> u32 {
-    // A replayed log may contain such a sync although the job has no option for it; all written data is then in
-    // writeback when it completes.
+    // A replayed log may contain such a sync although the job has no option for it. All written data is then
+    // under writeback when it completes.
     let Some(range) = options else { return ALL_RANGE_FLAGS };
     let mut flags = 0;
     for (set, flag) in [
@@ -106,33 +106,33 @@ fn range_flags(options: Option<&SyncFileRange>) -> u32 {
     flags
 }
 
-/// `RWF_*` flags (linux/fs.h) that the C library's headers may not know yet.
+/// `RWF_*` flags (linux/fs.h) that the C library's headers may not define yet.
 pub(crate) mod rwf {
     /// Polled completion.
     pub(crate) const HIPRI: i32 = 0x01;
-    /// Fail rather than block.
+    /// Fail instead of blocking.
     pub(crate) const NOWAIT: i32 = 0x08;
     /// Atomic write.
     pub(crate) const ATOMIC: i32 = 0x40;
-    /// Use the page cache, but do not keep the data there.
+    /// Use the page cache, but do not keep the data in it.
     pub(crate) const DONTCACHE: i32 = 0x80;
 }
 
-/// Moves the file position of a descriptor if necessary, for engines that use `read` and `write`.
+/// Positions of descriptors, which are moved only if necessary, for engines that use `read` and `write`.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     next: Vec<u64>,
-    /// Other threads move the positions as well.
+    /// True if other threads move the positions as well.
     shared: bool,
 }
 
 impl Positions {
     pub(crate) fn new(setup: &Setup<'_>) -> Positions {
-        // Files that were just opened have position 0.
+        // Files that were just opened are at position 0.
         Positions { next: vec![0; setup.files.len()], shared: setup.shares_descriptors }
     }
 
-    /// A new descriptor is at the start of its file.
+    /// Resets the position, because a new descriptor is at the start of its file.
     pub(crate) fn reopened(&mut self, index: usize) {
         self.next[index] = 0;
     }
@@ -150,7 +150,7 @@ impl Positions {
 
     #[inline(always)]
     pub(crate) fn moved(&mut self, io: &Io, result: i64) {
-        // After an error the position is unknown.
+        // The position is unknown after an error.
         self.next[io.file() as usize] = if result >= 0 { io.offset() + result as u64 } else { u64::MAX };
     }
 }

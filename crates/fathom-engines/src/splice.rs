@@ -8,7 +8,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::{Errno, pipe};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// A block need not be page-aligned, so it may occupy one page more than its size.
+/// Page size: a block need not be page-aligned, so it may occupy one page more than its size.
 const PAGE: usize = 4096;
 
 pub(crate) struct Splice {
@@ -17,9 +17,9 @@ pub(crate) struct Splice {
     writer: OwnedFd,
     /// Capacity of the pipe in bytes.
     room: usize,
-    /// Why memory cannot be lent to the pipe and is copied instead.
+    /// The error because of which memory cannot be lent to the pipe and is copied instead.
     copies: Option<Errno>,
-    /// Set once this was reported.
+    /// Set once a message has reported the copying.
     has_told: bool,
     /// Explanation of the current I/O's error.
     why: Option<&'static str>,
@@ -51,7 +51,7 @@ impl Engine for Splice {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(Errno(libc::EINTR)) => {}
-                // The rest is retried, and fails again.
+                // The bytes moved so far are returned; the retry of the rest then fails again.
                 Err(_) if done > 0 => break,
                 Err(errno) => return Queued::Done(i64::from(-errno.0)),
             }
@@ -120,8 +120,8 @@ impl Splice {
         Ok(given)
     }
 
-    /// Lends memory to the empty pipe, or copies it there. The file has the data when `splice` returns, so the
-    /// memory may be changed afterwards.
+    /// Lends memory to the empty pipe, or copies it there. The memory may be changed once `splice` has
+    /// returned, because the file then has the data.
     fn put(&mut self, (bytes, length): (*mut u8, usize)) -> Result<usize, Errno> {
         let writer = self.writer.as_raw_fd();
         if self.copies.is_none() {
@@ -150,13 +150,13 @@ impl Splice {
         unsafe { pipe::empty(reader, place) }
     }
 
-    /// Empties the pipe, because what is left must not reach another I/O.
+    /// Empties the pipe, because its remaining content must not reach another I/O.
     #[cold]
     fn without_rest(&self, held: usize, errno: Errno) -> Errno {
         pipe::discard(self.reader.as_raw_fd(), held).err().unwrap_or(errno)
     }
 
-    /// Explains an error of `splice` that does not come from the device.
+    /// Explains an error of `splice` that is not the device's.
     #[cold]
     fn refused(&mut self, errno: Errno) -> Errno {
         self.why = match errno.0 {
@@ -173,7 +173,7 @@ impl Splice {
     }
 }
 
-/// True if `vmsplice` is refused for this memory, or altogether.
+/// True if the kernel refuses `vmsplice` for this memory, or in general.
 fn cannot_lend(errno: Errno) -> bool {
     matches!(errno.0, libc::EFAULT | libc::EINVAL | libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Vsync {
     positions: Positions,
     queued: Vec<(u32, Io)>,
     vectors: Vec<libc::iovec>,
-    /// Completed but not yet reaped: slot and result.
+    /// Results that were completed but not yet reaped: slot and result.
     ended: VecDeque<(u32, i64)>,
 }
 

@@ -54,12 +54,12 @@ pub(super) struct Place {
     pub(super) conf: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) namespace: Option<String>,
-    /// Settings in addition to those in the configuration file.
+    /// Settings that take effect in addition to the configuration file.
     pub(super) settings: Vec<(&'static str, &'static str)>,
 }
 
-/// An unreachable monitor must not block the job for five minutes, and the library's log messages are redundant
-/// with its results.
+/// Default settings: an unreachable monitor must not block the job for five minutes, and the library's log
+/// messages are redundant, because its results report errors.
 const SETTINGS: &[(&str, &str)] =
     &[("client_mount_timeout", "30"), ("log_to_stderr", "false"), ("err_to_stderr", "false")];
 

@@ -49,7 +49,7 @@ pub(super) struct LuksOptions {
 /// `RBD_ENCRYPTION_ALGORITHM_AES256`, used for new images.
 const AES_256: c_int = 1;
 
-/// Extra size of an image for its encryption header, which takes at most 16 MiB.
+/// Extra size of an image for its encryption header, which takes up to 16 MiB.
 const LUKS_ROOM: u64 = 32 << 20;
 
 /// Maximum number of attempts, and the interval between them, for an operation that other clients disturb.
@@ -65,7 +65,7 @@ pub(super) struct Image {
     options: RbdOptions,
     name: CString,
     handle: Cell<ImageHandle>,
-    // Dropped after the image.
+    // The cluster is declared after the image handle, because it must be dropped last.
     cluster: Cluster,
 }
 
@@ -100,7 +100,7 @@ impl Image {
         self.handle.get()
     }
 
-    /// Its name in messages.
+    /// Name of the image in messages.
     fn shown(&self) -> String {
         format!("rbdname={}", self.name.to_string_lossy())
     }
@@ -109,7 +109,7 @@ impl Image {
         Refusal::unless_done(result, &self.shown(), "")
     }
 
-    /// Opens it unless it is open; `false` if it does not exist.
+    /// Opens the image unless it is open; `false` if it does not exist.
     pub(super) fn open(&self) -> Result<bool, Refusal> {
         if !self.handle().is_null() {
             return Ok(true);
@@ -141,7 +141,7 @@ impl Image {
         Ok(true)
     }
 
-    /// Closes it if it is open; nothing is in flight.
+    /// Closes the image if it is open. The caller ensures that nothing is in flight.
     pub(super) fn close(&self) {
         let handle = self.handle.replace(std::ptr::null_mut());
         if !handle.is_null() {
@@ -168,8 +168,8 @@ impl Image {
         result == 0
     }
 
-    /// Checks the same for an image that another clone may be creating: between its creation and its mark, it
-    /// looks like someone else's.
+    /// Like [`is_of_a_job`](Image::is_of_a_job), for an image that another clone may be creating: between its
+    /// creation and its mark, it looks like an image of another user.
     pub(super) fn becomes_that_of_a_job(&self) -> bool {
         (0..ATTEMPTS).any(|attempt| {
             if attempt > 0 {
@@ -197,7 +197,8 @@ impl Image {
         made
     }
 
-    /// The image exists by now: another clone created it, or it belongs to someone else and must not be used.
+    /// Waits for the mark of an image that exists by now: either another clone created it and will mark it, or
+    /// it belongs to another user and must not be used.
     fn wait_for_mark(&self) -> Result<(), Refusal> {
         for _ in 0..ATTEMPTS {
             if self.open_raw()? && self.is_of_a_job() {
@@ -236,7 +237,7 @@ impl Image {
         if present >= size {
             return Ok(());
         }
-        // Only the raw image includes the space of the header.
+        // The header is part of the raw image only, so the image is reopened without decryption.
         self.close();
         self.open_raw()?;
         let raw = self.size()?;
@@ -249,8 +250,8 @@ impl Image {
     /// Removes the image if a job created it; an image that other clients have open stays.
     pub(super) fn remove(&self) -> Result<(), Refusal> {
         let mut result = 0;
-        // Clones that end at the same time disturb each other; work that one of them started is complete at the
-        // next attempt.
+        // Clones that end at the same time disturb each other's removal. An operation that one of them started
+        // has finished by the next attempt.
         for _ in 0..ATTEMPTS {
             if !self.open_raw()? || !self.is_of_a_job() {
                 return Ok(());
@@ -281,8 +282,8 @@ impl Image {
         self.check(unsafe { (self.functions.flush_now)(self.handle()) })
     }
 
-    /// Empties the cache of the open image. The library uses writethrough until its first flush, and writeback
-    /// afterwards.
+    /// Empties the cache of the open image. The library caches in writethrough mode until its first flush, and
+    /// in writeback mode afterwards.
     pub(super) fn forget(&self) -> Result<(), Refusal> {
         self.flush()?;
         // SAFETY: the image is open.

@@ -65,12 +65,13 @@ impl Objects {
                 let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
                 filled.map_err(|errno| object.refusal(-errno.0))
             }
-            // Writing sets the object's length.
+            // Nothing has to be laid out, because writes determine the object's length.
             None if !self.options.touch_objects => return Ok(()),
             None => object.touch().and_then(|()| object.truncate(entry.wanted_size())),
         };
         if extended.is_err() {
-            // The object is restored; if even that fails, the first error is more informative.
+            // The object is restored to its previous size. If even that fails, the first error is more
+            // informative.
             let _ = match entry.present_size {
                 None => object.remove(),
                 Some(present) => object.truncate(present),
@@ -102,7 +103,7 @@ impl Object<'_> {
         if result < 0 { Err(self.refusal(result)) } else { Ok(()) }
     }
 
-    /// Its length, if it exists.
+    /// Length of the object, if it exists.
     fn size(&self) -> Result<Option<u64>, Refusal> {
         let (mut size, mut changed) = (0, 0);
         let Cluster { functions, pool, .. } = self.cluster;

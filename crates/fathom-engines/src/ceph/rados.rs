@@ -25,7 +25,8 @@ struct Callbacks {
 
 /// The engine.
 pub(crate) struct Rados {
-    // Declared before the cluster, which is in use until everything has completed.
+    // Declared before the cluster, so that it is dropped first: callbacks use the cluster until all I/Os have
+    // completed.
     flights: Flights<Callbacks>,
     cluster: Rc<Cluster>,
     names: Vec<CString>,
@@ -56,7 +57,7 @@ impl EngineType for Rados {
 
 impl Engine for Rados {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // Only reads report the number of bytes moved.
+        // Only reads report the number of bytes that they moved.
         let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let mut completion: Completion = std::ptr::null_mut();
@@ -100,8 +101,8 @@ impl Engine for Rados {
 }
 
 impl Rados {
-    /// Submits an I/O to the library; 0 or `-errno`. A sync waits for earlier writes, which are durable once
-    /// completed.
+    /// Submits an I/O to the library; 0 or `-errno`. A sync only waits for earlier writes, because completed
+    /// writes are durable.
     ///
     /// # Safety
     ///
@@ -134,7 +135,7 @@ impl Rados {
     }
 }
 
-/// Called by the library once for each I/O, from one of its threads.
+/// The library calls this once for each I/O, from one of its threads.
 unsafe extern "C" fn ended(completion: Completion, private: *mut c_void) {
     // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
     // known, and a completion that is not released elsewhere.

@@ -17,7 +17,7 @@ use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What callbacks call.
+/// State that callbacks access.
 #[derive(Clone, Copy)]
 struct Callbacks {
     result: unsafe extern "C" fn(Completion) -> isize,
@@ -26,7 +26,8 @@ struct Callbacks {
 
 /// The engine.
 pub(crate) struct Rbd {
-    // Declared before the image, which is in use until everything has completed.
+    // Declared before the image, so that it is dropped first: callbacks use the image until all I/Os have
+    // completed.
     flights: Flights<Callbacks>,
     image: Rc<Image>,
     remarks: Vec<String>,
@@ -67,7 +68,7 @@ impl EngineType for Rbd {
 
 impl Engine for Rbd {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // Only reads report how much was moved.
+        // Only reads report the number of bytes that they moved.
         let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let (functions, image) = (&self.image.functions, self.image.handle());

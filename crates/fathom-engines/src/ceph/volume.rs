@@ -63,7 +63,7 @@ impl Volume {
         let mut end = End::new(present, |bytes, offset| image.write(bytes, offset));
         let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
         if let Err(errno) = filled {
-            // Next time, a partial image would pass for a complete one.
+            // The partial image is removed; otherwise the next run would mistake it for a complete one.
             let _ = image.remove();
             return Err(Refusal { errno, sentence: format!("the image could not be filled: {errno}") });
         }
@@ -99,7 +99,7 @@ impl Storage for Volume {
         forgotten.map_err(|refusal| FileError::of_call(refusal.errno, "rbd_invalidate_cache", &entry.path))
     }
 
-    /// The library's cache can only be dropped as a whole, and does not report what it holds.
+    /// The library's cache can only be dropped as a whole, and the library does not report its content.
     fn forget(&mut self, _: &FileEntry, _: Handle, wanted: &ReadBack) -> Option<u64> {
         if !wanted.drops {
             return None;

@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A shared object, and the reason to refuse it.
+/// A shared object that was refused, and the reason.
 #[derive(Debug, Error)]
 #[error("{}: {fault}", path.display())]
 pub struct LoadError {
@@ -24,10 +24,10 @@ pub(super) enum Fault {
     /// It cannot be read.
     #[error("{}", plain(.0))]
     Unreadable(#[from] io::Error),
-    /// A directory or a device.
+    /// The path is a directory or a device.
     #[error("is not a file")]
     NoFile,
-    /// Not an ELF file.
+    /// The file is not an ELF file.
     #[error("is not a shared object; {PAGE}")]
     NoObject,
     /// An engine written for fio, recognised by this symbol.
@@ -36,13 +36,13 @@ pub(super) enum Fault {
         different interface, include/fathom_engine.h: {PAGE}"
     )]
     ForFio(&'static str),
-    /// Not an engine.
+    /// The library has no entry function, so it is not an engine.
     #[error("exports no {SYMBOL}; {PAGE}")]
     NoEntry,
     /// The system cannot load it.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// Workers are forked from a single-threaded process.
+    /// Loading the library starts a thread, but workers are forked from a single-threaded process.
     #[error("starts a thread when it is loaded; workers are forked without it, so open() has to start it")]
     StartsThread,
     /// The library has no engine for this version of the interface.
@@ -56,7 +56,7 @@ pub(super) enum Fault {
     /// Undefined bits.
     #[error("has capabilities that version {VERSION} does not have: {0:#x}")]
     UnknownCapabilities(u32),
-    /// A function that its capabilities require is missing.
+    /// The library lacks a function that its capabilities require.
     #[error("has no function {0} in its struct fathom_engine")]
     NoFunction(&'static str),
     /// A numeric field has an impossible value.

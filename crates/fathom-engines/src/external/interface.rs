@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 pub(super) const VERSION: u32 = 1;
 /// Name of the function that a library exports.
 pub(super) const SYMBOL: &str = "fathom_engine";
-/// Returned by `queue` for an I/O that completes later.
+/// Value that `queue` returns for an I/O that completes later.
 pub(super) const PENDING: i64 = i64::MIN;
 
 pub(super) const ASYNCHRONOUS: u32 = 1;
@@ -76,8 +76,8 @@ pub(super) struct RawCompletion {
     pub(super) result: i64,
 }
 
-/// The structure exported by a library. Any function may be missing, whatever the header says, so each is
-/// checked when the library is loaded.
+/// The structure exported by a library. Any function may be missing, even those that the header requires, so
+/// each one is checked when the library is loaded.
 #[repr(C)]
 pub(super) struct RawEngine {
     pub(super) version: u32,

@@ -1,4 +1,5 @@
-//! Loads the engine in a shared object: checks the file before any of its code runs, then checks its declarations.
+//! Loads the engine in a shared object. The file is checked before any of its code runs; then the engine's
+//! declarations are checked.
 
 use super::External;
 use super::error::{Fault, LoadError};
@@ -13,11 +14,11 @@ use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Prefix of the names of such engines.
+/// Prefix of the names of external engines.
 pub(crate) const PREFIX: &str = "external:";
 /// Symbols that fio looks for in its libraries.
 const SYMBOLS_OF_FIO: [&str; 2] = ["ioengine", "get_ioengine"];
-/// More options than this indicate a mistake.
+/// Maximum number of options; a larger number indicates a mistake.
 const MOST_OPTIONS: u64 = 1000;
 
 /// A loaded engine; it is never unloaded.
@@ -39,7 +40,7 @@ pub(super) fn find(name: &str) -> Option<&'static Loaded> {
     loaded.iter().copied().find(|engine| engine.entry.definition.name == name)
 }
 
-/// The list entry of a loaded engine.
+/// The entry of a loaded engine, as in the list of engines.
 pub(crate) fn entry(name: &str) -> Option<&'static EngineEntry> {
     find(name).map(|loaded| &loaded.entry)
 }
@@ -58,7 +59,7 @@ pub fn load(path: &Path) -> Result<&'static EngineDef, LoadError> {
     Ok(definition)
 }
 
-/// The engine in a file, under this name in jobs.
+/// Loads the engine in a file; jobs use it under this name.
 fn found_in(path: &Path, name: String) -> Result<(&'static EngineDef, &'static RawEngine), Fault> {
     check_symbols(path)?;
     let functions = open(path)?;
@@ -91,7 +92,7 @@ fn check_symbols(path: &Path) -> Result<(), Fault> {
 
 /// Loads the file and obtains its engine.
 fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
-    // A name without a slash would be searched for in other directories.
+    // The path is made absolute, because a name without a slash would be searched for in other directories.
     let whole = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     let threads = threads();
     let library: &'static libloading::Library = Box::leak(Box::new(library::open_file(&whole)?));
@@ -110,12 +111,12 @@ fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
     }
 }
 
-/// Number of threads of this process.
+/// Number of threads in this process.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// Checks that all functions required by its capabilities exist.
+/// Checks that the library has all functions that its capabilities require.
 fn check(engine: &RawEngine) -> Result<(), Fault> {
     let unknown = engine.capabilities & !KNOWN;
     if unknown != 0 {
@@ -139,7 +140,7 @@ fn check(engine: &RawEngine) -> Result<(), Fault> {
     }
 }
 
-/// The declaration of a loaded engine, for checking jobs.
+/// The declaration of a loaded engine, by which jobs are checked.
 fn definition(name: String, engine: &'static RawEngine) -> Result<&'static EngineDef, Fault> {
     let name: &'static str = name.leak();
     let has = |capability: u32| engine.capabilities & capability != 0;
@@ -181,7 +182,7 @@ fn option(engine: &'static str, raw: &RawOption) -> Result<OptionDef, Fault> {
     Ok(OptionDef { default: text(raw.default_text), ..OptionDef::of_engine(engine, name, kind, help) })
 }
 
-/// A text from the library; `None` for null, and for text that is not UTF-8.
+/// A text that the library returned; `None` for null, and for a text that is not UTF-8.
 pub(super) fn text<'a>(raw: *const c_char) -> Option<&'a str> {
     // SAFETY: the library's texts end with 0, and stay valid at least until its next call.
     (!raw.is_null()).then(|| unsafe { CStr::from_ptr(raw) })?.to_str().ok()

@@ -23,31 +23,32 @@ use setup::Told;
 use std::ffi::c_void;
 use std::time::Duration;
 
-/// A slot without an I/O.
+/// Value for a slot without an I/O.
 const FREE: u32 = u32::MAX;
 
 /// The external engine of one worker.
 pub(crate) struct External {
     functions: &'static RawEngine,
     queue: Queue,
-    /// Capabilities checked for every I/O.
+    /// Capabilities that are checked for every I/O.
     is_asynchronous: bool,
     has_own_targets: bool,
     takes_trims: bool,
-    /// ORed into descriptors: all ones for an engine with its own targets, which gets -1.
+    /// A mask that is ORed into descriptors. It is all ones for an engine with its own targets, which thus gets
+    /// -1.
     without_descriptors: i32,
     /// The library's state for this worker.
     state: *mut c_void,
-    /// Operations on files that fathom performs itself.
+    /// Operations on files that fathom performs itself for this engine.
     immediate: Immediate,
-    /// Bytes of the library's I/O in each slot; [`FREE`] for none.
+    /// Length of the library's I/O in each slot in bytes; [`FREE`] for none.
     taken: Vec<u32>,
-    /// Queued but not committed I/Os.
+    /// Number of I/Os that are queued but not committed.
     queued: u32,
     ended: Box<[RawCompletion; REAP_BATCH]>,
-    /// How the library violated the interface.
+    /// A description of how the library violated the interface.
     fault: Option<String>,
-    /// The error of all further I/Os after a failure, when the library is no longer called.
+    /// The error with which all further I/Os end after a failure; the library is no longer called then.
     given_up: Option<Errno>,
 }
 
@@ -112,8 +113,8 @@ impl Engine for External {
             Operation::Read | Operation::Write => {}
             Operation::Trim if self.takes_trims => {}
             _ => {
-                // A copy: an original whose address goes to another function would be stored in memory for every I/O.
-                // SAFETY: the copy is used during this call only.
+                // A copy is passed on, because passing the original's address to another function would store
+                // the original in memory for every I/O. SAFETY: the copy is used during this call only.
                 let io = unsafe { io.keep() };
                 return Queued::Done(self.perform(&io));
             }
@@ -225,8 +226,8 @@ impl External {
         Ok(())
     }
 
-    /// After a failed `reap`, the state of I/Os in flight is unknown: they end with this error, and the library
-    /// is not called any more.
+    /// Handles a failed `reap`, after which the state of I/Os in flight is unknown: they end with this error,
+    /// and the library is no longer called.
     #[cold]
     fn reap_failed(&mut self, errno: Errno, out: &mut Completions) {
         if matches!(errno.0, libc::EINTR | libc::EAGAIN) {
@@ -237,7 +238,7 @@ impl External {
         self.end_all(out);
     }
 
-    /// Ends everything in flight, as far as there is room.
+    /// Ends all I/Os in flight, as far as the list of completions has room.
     #[cold]
     fn end_all(&mut self, out: &mut Completions) {
         let errno = self.given_up.unwrap_or(Errno(libc::EPROTO));
@@ -260,7 +261,7 @@ impl External {
         self.broken(format!("an I/O of {length} bytes has ended with {result}"))
     }
 
-    /// Syncs, and trims of files.
+    /// Performs syncs, and trims of files.
     #[cold]
     #[inline(never)]
     fn perform(&mut self, io: &Io) -> i64 {
@@ -273,7 +274,7 @@ impl External {
         }
     }
 
-    /// Syncs through the library; the handle of an engine's own target is its index.
+    /// Syncs through the library. An engine's own target is identified by its index.
     fn sync(&mut self, handle: Handle) -> i64 {
         let Some(sync) = self.functions.sync else { return 0 };
         let (target, descriptor) = match self.has_own_targets {
@@ -284,7 +285,7 @@ impl External {
         i64::from(unsafe { sync(self.state, target, descriptor) })
     }
 
-    /// The library has violated the interface, so none of its results can be trusted.
+    /// Records that the library has violated the interface, so none of its results can be trusted.
     #[cold]
     fn broken(&mut self, fault: String) -> i64 {
         self.fault = Some(fault);

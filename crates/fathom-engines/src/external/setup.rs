@@ -8,20 +8,20 @@ use fathom_spec::JobSpec;
 use fathom_spec::definition::{Kind, OptionDef};
 use std::ffi::{CString, c_char, c_void};
 
-/// Capacity for a message.
+/// Maximum length of a message from the library, in bytes.
 const MESSAGE: usize = 512;
 
 pub(super) struct Told {
     raw: RawSetup,
     message: Box<[c_char]>,
-    // Strings that the pointers above refer to.
+    // Strings to which the pointers in `raw` refer.
     _texts: Vec<CString>,
     _values: Vec<RawValue>,
     _targets: Vec<RawTarget>,
 }
 
 impl Told {
-    /// Arguments with the job and its options.
+    /// Builds the arguments from the job and its options.
     pub(super) fn of_job(job: &JobSpec, options: &'static [OptionDef]) -> Told {
         let mut texts = vec![c_text(&job.name)];
         let values: Vec<RawValue> = options.iter().map(|option| value(job, option, &mut texts)).collect();
@@ -45,7 +45,7 @@ impl Told {
         Told { raw, message, _texts: texts, _values: values, _targets: Vec::new() }
     }
 
-    /// The setup for opening an engine: also the data that only a worker has.
+    /// Builds the arguments for opening an engine, which include data that only a worker has.
     pub(super) fn of_worker(setup: &Setup<'_>, options: &'static [OptionDef]) -> Told {
         let mut told = Told::of_job(setup.job, options);
         for file in setup.files {
@@ -88,7 +88,7 @@ impl Told {
 
     /// The error, with the library's message if it wrote one.
     fn refusal(&mut self, errno: i64, what: &str) -> Refusal {
-        // The library may have filled the whole buffer.
+        // The buffer is terminated here, because the library may have filled all of it.
         self.message[MESSAGE - 1] = 0;
         let errno = i32::try_from(errno).unwrap_or(libc::EINVAL);
         match text(self.message.as_ptr()).filter(|text| !text.is_empty()) {
@@ -115,7 +115,7 @@ fn value(job: &JobSpec, option: &'static OptionDef, texts: &mut Vec<CString>) ->
     RawValue { number, text: std::ptr::null() }
 }
 
-/// A C string, up to the first zero byte.
+/// A C string of the text up to its first zero byte.
 fn c_text(text: &str) -> CString {
     let bytes = text.split('\0').next().unwrap_or_default();
     CString::new(bytes).unwrap_or_default()

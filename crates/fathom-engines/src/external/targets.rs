@@ -1,5 +1,5 @@
-//! Targets whose names only the engine understands: it knows their size, and fathom does not create, open or
-//! remove them.
+//! Targets whose names only the engine understands: the engine determines their sizes, and fathom neither
+//! creates, opens nor removes them.
 
 use super::library::Loaded;
 use super::setup::Told;
@@ -31,7 +31,7 @@ impl Storage for Targets {
         Ok(FileEntry::new(name, FileKind::Volume, Some(size)))
     }
 
-    /// A target's size is fixed.
+    /// Does nothing, because a target's size is fixed.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,

@@ -1,4 +1,4 @@
-//! `gfapi`: files of a Gluster volume, one I/O after the other.
+//! `gfapi`: files of a Gluster volume, with one I/O at a time.
 
 use super::storage;
 use super::volume::{self, Files, NO_STAT};

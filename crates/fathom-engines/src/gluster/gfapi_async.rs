@@ -1,4 +1,5 @@
-//! `gfapi_async`: files of a Gluster volume, many I/Os in flight. The library reports completions through a callback.
+//! `gfapi_async`: files of a Gluster volume, with many I/Os in flight. The library reports completions through
+//! a callback.
 
 use super::storage;
 use super::volume::{self, Files};
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 /// The engine.
 pub(crate) struct GfapiAsync {
-    // Declared before the files, which are in use until everything has completed.
+    // Declared before the files, so that it is dropped first: callbacks use the files until all I/Os have
+    // completed.
     flights: Flights<()>,
     files: Files,
 }
@@ -39,7 +41,7 @@ impl EngineType for GfapiAsync {
 impl Engine for GfapiAsync {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let Some(file) = self.files.handle(io.file()) else { return Queued::Done(-i64::from(libc::EBADF)) };
-        // Reads and writes report the number of bytes moved.
+        // Reads and writes report the number of bytes that they moved; trims do not.
         let counted = if io.operation() == Operation::Trim { io.length() } else { 0 };
         let private = self.flights.prepare(slot, counted);
         let functions = self.files.functions();
@@ -91,7 +93,7 @@ unsafe extern "C" fn ended(
     _: *mut c_void,
     private: *mut c_void,
 ) {
-    // errno belongs to the calling thread.
+    // errno belongs to the calling thread, so it is evaluated here.
     let result = volume::outcome(result);
     // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
     // known.

@@ -50,7 +50,8 @@ impl Files {
             None => file.truncate(entry.wanted_size()),
         };
         let Err(errno) = done.and_then(|()| file.sync()) else { return Ok(()) };
-        // The file is truncated to its previous length; if even that fails, the first error is more informative.
+        // The file is truncated to its previous length. If even that fails, the first error is more
+        // informative.
         let _ = file.truncate(present);
         drop(file);
         if entry.present_size.is_none() {
@@ -76,7 +77,7 @@ impl Storage for Files {
         self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
     }
 
-    /// The engine opens the files; here they are only created.
+    /// Only creates the file; the engine opens it.
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let flags = if plan.changes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
         let opened = self.volume().and_then(|volume| volume.open(&entry.path, flags));
@@ -89,7 +90,7 @@ impl Storage for Files {
     }
 }
 
-/// The connection used by a job's storage.
+/// The connection of the job's storage, which the engine shares.
 pub(super) fn volume_of(setup: &fathom_run::engine::Setup<'_>) -> Result<Arc<Volume>, Refusal> {
     match (setup.storage as &dyn std::any::Any).downcast_ref::<Files>() {
         Some(files) => files.volume().cloned(),

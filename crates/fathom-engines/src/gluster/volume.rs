@@ -44,24 +44,25 @@ functions! {
         discard_async = b"glfs_discard_async": fn(FileHandle, i64, usize, Callback, *mut c_void) -> c_int;
         sync_async = b"glfs_fsync_async": fn(FileHandle, Callback, *mut c_void) -> c_int;
         sync_data_async = b"glfs_fdatasync_async": fn(FileHandle, Callback, *mut c_void) -> c_int;
-        // Added in release 6, which changed the parameters of other functions: older libraries lack it.
+        // This function was added in release 6, which changed the parameters of other functions. Requiring it
+        // makes older libraries fail to load.
         _mark_of_release_6 = b"glfs_copy_file_range": fn();
     }
 }
 
-/// Default port of a server's daemon (`brick=`).
+/// Default port of a server's daemon, which `brick=` names.
 const PORT: c_int = 24007;
 /// Mode of new files.
 const MODE: libc::mode_t = 0o644;
 pub(super) const NO_STAT: Stat = std::ptr::null_mut();
 
-/// Converts the result of a library call to a completion: bytes, or `-errno`. Must be called immediately, on
-/// the thread that made the call.
+/// Converts the result of a library call to a completion: bytes, or `-errno`. It reads errno, so it must be
+/// called immediately after the call, on the same thread.
 pub(super) fn outcome(result: isize) -> i64 {
     if result < 0 { -i64::from(Errno::last().0) } else { result as i64 }
 }
 
-/// A connection to a volume, which lasts as long as the process: `glfs_fini` takes ten seconds, and has nothing
+/// A connection to a volume, which is never closed: `glfs_fini` takes ten seconds and would have nothing left
 /// to do, because written files are synced when they are closed. The library's threads keep running, so it
 /// stays loaded.
 pub(super) struct Volume {
@@ -75,11 +76,12 @@ unsafe impl Send for Volume {}
 // SAFETY: as above.
 unsafe impl Sync for Volume {}
 
-/// Connections shared by the clones of a process, with single-instance: one per volume, as long as a clone uses it.
+/// Connections that the clones of a process share with single-instance: one per volume, for as long as a clone
+/// uses it.
 static SHARED: Mutex<Vec<(String, Weak<Volume>)>> = Mutex::new(Vec::new());
 
 impl Volume {
-    /// Connects as the job requests, or finds the connection of another clone in this process.
+    /// Connects as the job requests, or returns the connection of another clone in this process.
     pub(super) fn of_job(options: &GfapiOptions) -> Result<Arc<Volume>, Refusal> {
         let Some(name) = &options.volume else {
             return Err(Refusal::new(libc::EINVAL, "volume= does not name a volume"));
@@ -91,7 +93,7 @@ impl Volume {
             return Volume::connect(name, server).map(Arc::new);
         }
         let named = format!("{server}/{name}");
-        // Held while one clone connects, so that the others wait for its connection.
+        // The lock is held while one clone connects, so that the others wait for its connection.
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.retain(|(_, volume)| volume.strong_count() > 0);
         let found = shared.iter().find(|(other, _)| *other == named).and_then(|(_, volume)| volume.upgrade());
@@ -190,7 +192,8 @@ fn on_volume(path: &Path) -> Result<CString, Refusal> {
         .map_err(|_| Refusal::new(libc::EINVAL, format!("{}: it contains a zero byte", path.display())))
 }
 
-/// An open file, closed on drop; writes still cached in the library may then be written later, or never.
+/// An open file, closed on drop. Writes that the library still caches at that point may be written later, or
+/// never.
 pub(super) struct File {
     volume: Arc<Volume>,
     handle: FileHandle,
@@ -261,7 +264,7 @@ impl Files {
         self.open[index as usize].as_ref().map(|file| file.handle)
     }
 
-    /// The name may refer to a different file now.
+    /// Closes the old file and opens it anew, because its name may refer to another file now.
     pub(super) fn reopen(&mut self, index: usize) {
         self.open[index] = None;
         self.open[index] = self.volume.open(&self.paths[index], self.flags).ok();
@@ -269,8 +272,8 @@ impl Files {
 }
 
 impl Drop for Files {
-    /// The library writes asynchronously, and nothing waits for it when the process ends. A job that needs to
-    /// see errors has to sync.
+    /// Syncs written files, because the library writes asynchronously and nothing waits for its writes when the process
+    /// ends. A job that needs to see errors has to sync by itself.
     fn drop(&mut self) {
         if self.flags & libc::O_ACCMODE != libc::O_RDONLY {
             for file in self.open.iter().flatten() {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::Receiver;
 pub(super) enum Payload {
     Empty,
     Owned(Bytes),
-    /// The buffer of an I/O, which stays unchanged until the I/O has completed.
+    /// The buffer of an I/O, which stays unchanged until the I/O completes.
     Lent(*const u8, usize),
 }
 
@@ -38,7 +38,7 @@ impl Payload {
         }
     }
 
-    /// A body to send, and a flag that is set when nothing refers to the payload any more.
+    /// A body to send, and a flag that is set once nothing refers to the payload any longer.
     pub(super) fn body(&self) -> (Content, Loan) {
         let loan = Loan(Arc::new(AtomicBool::new(true)));
         let bytes = match self {
@@ -54,7 +54,7 @@ impl Payload {
     }
 }
 
-/// Reports whether the buffer of an I/O has been returned.
+/// Tells whether the borrowed buffer of an I/O has been returned.
 pub(super) struct Loan(Arc<AtomicBool>);
 
 impl Loan {
@@ -88,9 +88,9 @@ impl Drop for Lent {
 
 /// A body that is being sent.
 pub(super) enum Content {
-    /// The unsent rest.
+    /// The unsent rest of a body that is in memory.
     Whole(Option<Bytes>),
-    /// The remaining bytes, in pieces.
+    /// The number of bytes left, and the channel that delivers them in pieces.
     Streamed(u64, Receiver<Bytes>),
 }
 

@@ -18,26 +18,26 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
 
-/// Characters to escape: all but those allowed in URLs.
+/// Characters to escape in URLs: all but those that need no escaping.
 const IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const IN_PATHS: &AsciiSet = &IN_VALUES.remove(b'/');
-/// Statuses for which a retry may help.
+/// Response statuses after which a retry may succeed.
 const PASSING: [u16; 6] = [429, 500, 502, 503, 504, 509];
 /// Maximum size of a text response in bytes.
 const TEXT_LIMIT: usize = 1 << 20;
 
 /// One request.
 pub(super) struct Call {
-    /// Name under which it is counted.
+    /// Name under which the request is counted.
     pub(super) name: &'static str,
     pub(super) method: Method,
     /// Unescaped.
     pub(super) path: String,
     pub(super) query: Vec<(&'static str, String)>,
-    /// First and last byte.
+    /// Range of the request: first and last byte.
     pub(super) range: Option<(u64, u64)>,
     pub(super) payload: Payload,
-    /// Creates an object with the job's storage class and encryption key.
+    /// True if the request creates an object, with the job's storage class and encryption key.
     pub(super) makes_object: bool,
 }
 
@@ -51,12 +51,12 @@ impl Call {
 /// An answer.
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// Bytes of the body.
+    /// Number of bytes received of the body.
     pub(super) received: u64,
     /// `Content-Length`.
     pub(super) length: Option<u64>,
     pub(super) etag: Option<String>,
-    /// The body, unless it was received into a buffer.
+    /// The body, unless it was received into the buffer of an I/O.
     pub(super) text: Vec<u8>,
     reason: &'static str,
 }
@@ -173,7 +173,8 @@ impl Client {
         Ok(())
     }
 
-    /// [`send`](Client::send) before the run, with a timeout, because no supervisor watches for stuck I/Os yet.
+    /// Like [`send`](Client::send), before the run. It has a timeout, because no supervisor watches for stuck
+    /// I/Os yet.
     pub(super) async fn ask(&self, call: &Call) -> Result<Answer, Failure> {
         self.in_time(&self.endpoints[0].authority, self.send(call, Sink::Text)).await
     }
@@ -212,8 +213,8 @@ impl Client {
         }
     }
 
-    /// A reused connection may have been closed while the request was in transit. That is not a failure of the
-    /// server, so the request is sent once more on another connection.
+    /// Sends a request without the job's retries. If a reused connection was closed while the request was in
+    /// transit, the server has not failed, so the request is sent once more on another connection.
     async fn send_once(&self, call: &Call, sink: Sink) -> Result<Answer, Failure> {
         let turn = self.turn.replace(self.turn.get().wrapping_add(1));
         let endpoint = &self.endpoints[turn % self.endpoints.len()];
@@ -239,8 +240,8 @@ impl Client {
                 }
                 Err(error) => Err(Failure::of_connection(&endpoint.authority, &error)),
             };
-            // A response may arrive before the request has been sent completely. The unsent part refers to the
-            // buffer.
+            // A response may arrive before the whole request has been sent. The unsent part then still refers
+            // to the buffer, so the connection cannot be reused.
             match outcome.is_ok() && loan.is_back() {
                 true => endpoint.release(link),
                 false => link.end().await,
@@ -449,7 +450,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Compares a complete object with the server's checksum.
+    /// Compares the data of a complete object with the server's checksum.
     fn compare(
         &self,
         call: &Call,
@@ -498,7 +499,7 @@ impl Client {
     }
 }
 
-/// Waits until nothing refers to the buffer of an I/O any more.
+/// Waits until nothing refers to the buffer of an I/O any longer.
 async fn wait_for(loan: &super::body::Loan) {
     while !loan.is_back() {
         tokio::time::sleep(Duration::from_millis(1)).await;

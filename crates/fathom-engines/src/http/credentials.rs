@@ -21,7 +21,7 @@ pub(super) enum CredentialsError {
     None { profile: String, file: String },
 }
 
-/// Key ID and secret. Never printed.
+/// Key ID and secret, which are never printed.
 pub(super) struct Credentials {
     pub(super) id: String,
     pub(super) secret: String,
@@ -34,8 +34,8 @@ impl Credentials {
         Credentials::from(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    /// Both keys come from the same place: an ID and a secret from different places do not match, and a request
-    /// signed with them would reveal both to a server.
+    /// Finds the credentials. Both keys must come from the same place: an ID and a secret from different places
+    /// do not match, and a request signed with them would reveal both to a server.
     fn from(
         options: &HttpOptions,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -69,9 +69,9 @@ impl Credentials {
     }
 }
 
-/// A place that may hold credentials.
+/// A place that may contain credentials.
 struct Source {
-    /// Names of ID and secret in that place.
+    /// Names of the ID and the secret in that place.
     names: [&'static str; 2],
     id: Option<String>,
     secret: Option<String>,
@@ -79,7 +79,7 @@ struct Source {
 }
 
 impl Source {
-    /// Both keys or neither; one without the other is a mistake.
+    /// Returns both keys or neither; one key without the other is a mistake.
     fn pair(self) -> Result<Option<Credentials>, CredentialsError> {
         let [id, secret] = self.names;
         match (self.id, self.secret) {
@@ -156,7 +156,7 @@ mod tests {
         let told =
             Credentials::from(&HttpOptions::default(), &only_id).err().expect("half is refused").to_string();
         assert!(told.contains("AWS_SECRET_ACCESS_KEY is not"), "{told}");
-        // A profile with only one of them counts as having none.
+        // A profile with only one of the keys counts as having none.
         assert!(of_profile("[default]\naws_access_key_id = A\n", "default").is_none());
     }
 }

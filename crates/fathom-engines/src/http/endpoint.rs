@@ -30,7 +30,7 @@ use tokio_rustls::TlsConnector;
 pub(super) struct Failure {
     pub(super) errno: Errno,
     pub(super) sentence: String,
-    /// A retry may succeed.
+    /// True if a retry may succeed.
     pub(super) is_passing: bool,
 }
 
@@ -71,7 +71,7 @@ impl Failure {
 
 /// Connection settings.
 pub(super) struct Transport {
-    /// TLS settings with trusted certificates, before protocol versions are added.
+    /// TLS settings with the trusted certificates, without protocol versions.
     pub(super) tls: Option<Arc<ClientConfig>>,
     /// True if HTTP/1.1 may be used.
     pub(super) speaks_one: bool,
@@ -82,7 +82,7 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// TLS settings with the offered protocol versions.
+    /// TLS settings with the protocol versions to offer.
     pub(super) fn with_tls(mut self, rules: &TlsRules) -> Result<Transport, TlsError> {
         let mut settings = ClientConfig::clone(&*rules.settings()?);
         if self.speaks_two {
@@ -105,7 +105,7 @@ enum Sender {
 pub(super) struct Link {
     sender: Sender,
     task: Option<JoinHandle<()>>,
-    /// True once it has received a response.
+    /// True once the connection has delivered a response.
     pub(super) is_proven: bool,
 }
 
@@ -118,7 +118,7 @@ impl Link {
         }
     }
 
-    /// Closes the connection and releases everything it holds.
+    /// Closes the connection and releases all of its resources.
     pub(super) async fn end(self) {
         drop(self.sender);
         if let Some(task) = self.task {
@@ -188,7 +188,7 @@ impl Endpoint {
         })
     }
 
-    /// A connection for one request, to be [released](Endpoint::release) or closed afterwards.
+    /// Acquires a connection for one request, which must be [released](Endpoint::release) or closed afterwards.
     pub(super) async fn acquire(
         &self,
         transport: &Transport,
@@ -209,7 +209,7 @@ impl Endpoint {
         Ok((self.connect(transport, tally).await?, permit))
     }
 
-    /// An HTTP/2 connection, if the server supports it; all requests share these.
+    /// The HTTP/2 connection that all requests share, if the server supports HTTP/2.
     async fn shared_link(&self, transport: &Transport, tally: &Tally) -> Result<Option<Link>, Failure> {
         if self.shared.borrow().is_empty() {
             return Ok(None);
@@ -231,7 +231,7 @@ impl Endpoint {
         Ok(Some(Link { sender: Sender::Two(sender.clone()), task: None, is_proven: link.is_proven }))
     }
 
-    /// Takes a connection back after a complete response.
+    /// Takes a connection back after a complete response, so that it can be reused.
     pub(super) fn release(&self, mut link: Link) {
         if !link.is_two() {
             link.is_proven = true;
@@ -239,7 +239,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens the first connections, so that problems show before the run.
+    /// Opens the first connections, so that problems are reported before the run.
     pub(super) async fn open(&self, transport: &Transport, tally: &Tally) -> Result<(), Failure> {
         let first = self.connect(transport, tally).await?;
         if !first.is_two() {
@@ -313,7 +313,7 @@ impl Endpoint {
     }
 }
 
-/// Runs the background work of a connection.
+/// Runs the background tasks of a connection on the thread that opened it.
 #[derive(Clone)]
 struct OnThisThread;
 

@@ -1,5 +1,5 @@
-//! Environment variables of the AWS tools besides credentials: the region, and the endpoint. Options of the job have
-//! priority.
+//! Environment variables of the AWS tools besides credentials: the region, and the endpoint. Options of the job
+//! take precedence.
 
 use fathom_spec::JobSpec;
 use fathom_spec::engines::http::{HttpMode, HttpOptions, Https};
@@ -15,7 +15,7 @@ pub(super) struct EndpointError {
     url: String,
 }
 
-/// The options of a job, completed from the environment.
+/// The job's options, completed from the environment.
 pub(super) fn completed(job: &JobSpec) -> Result<HttpOptions, EndpointError> {
     complete(job.private.http.clone(), &|option| job.is_set(option), &|name| {
         std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -48,7 +48,7 @@ fn complete(
     Ok(options)
 }
 
-/// Whether a server uses TLS, and its host and port.
+/// Parses a URL: whether the server uses TLS, and its host and port.
 fn host_of(url: &str) -> Option<(bool, String)> {
     let (scheme, rest) = url.trim().split_once("://")?;
     let is_secure = match scheme.to_ascii_lowercase().as_str() {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(own.https, Https::Off);
         let fallback = of(HttpMode::S3, &[], &[("AWS_DEFAULT_REGION", "x")]).expect("complete");
         assert_eq!((fallback.http_s3_region.as_str(), fallback.http_host.as_str()), ("x", "localhost"));
-        // The service-specific variable has priority; TLS requested by the job stays in effect.
+        // The service-specific variable takes precedence. TLS that the job requests stays in effect.
         let both = [("AWS_ENDPOINT_URL", "https://all"), ("AWS_ENDPOINT_URL_S3", "http://[::1]:80")];
         let found = of(HttpMode::S3, &["https"], &both).expect("complete");
         assert_eq!((found.http_host.as_str(), found.https), ("[::1]:80", Https::Off));

@@ -32,7 +32,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use storage::Bucket;
 
-/// Maximum time that the end of a job waits for uploads to be aborted.
+/// Maximum time for which the end of a job waits for uploads to be aborted.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The engine.
@@ -79,7 +79,8 @@ impl EngineType for Http {
 impl Engine for Http {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation().is_sync() {
-            // An object is durable once the response to its upload arrives.
+            // A sync has nothing to do, because an object is durable once the response to its upload has
+            // arrived.
             return Queued::Done(0);
         }
         // SAFETY: the task does not use it after its completion, which is also the I/O's.
@@ -99,7 +100,7 @@ impl Engine for Http {
         self.tasks.reap_within(span, out)
     }
 
-    /// An object is durable once its upload is answered.
+    /// Does nothing, because an object is durable once the response to its upload has arrived.
     fn sync_now(&mut self, _: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         Some(Ok(()))
     }
@@ -137,7 +138,8 @@ impl Http {
             return Vec::new();
         }
         let objects = Rc::clone(&self.objects);
-        // If the server does not respond in time, it keeps the parts until its own rules remove them.
+        // The server keeps the parts of uploads that it does not abort in time, until its own rules remove
+        // them.
         let names =
             self.tasks.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
         let line = |name| {
@@ -150,9 +152,9 @@ impl Http {
     }
 }
 
-/// A remark if responses take as long as this machine delays acknowledgements: a server that sends a response
+/// A remark if responses take as long as this machine delays acknowledgements. A server that sends a response
 /// in two pieces without TCP_NODELAY delays the second one until the first is acknowledged. If the first piece
-/// takes as long, there is another reason.
+/// already takes this long, the delay has another reason.
 fn held_back(figures: &EngineFigures) -> Option<String> {
     const DELAY_NS: std::ops::Range<u64> = 38_000_000..48_000_000;
     const MANY: f64 = 1.0 / 3.0;

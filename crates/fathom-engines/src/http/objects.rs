@@ -1,4 +1,4 @@
-//! Maps an I/O to objects and requests.
+//! Maps I/Os to objects and requests.
 
 use super::body::Payload;
 use super::client::{Answer, Call, Client, Sink};
@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Why the shares of requests are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MixError {
-    /// An unknown word, or a share that is not a percentage.
+    /// A word is unknown, or a share is not a percentage.
     #[error("{option}={text}: shares of {} are needed, as in {}", known.join(", "), example(known))]
     NoShares { option: &'static str, text: String, known: Vec<&'static str> },
     /// Shares that do not add up to 100.
@@ -25,14 +25,14 @@ pub(super) enum MixError {
     WrongSum { option: &'static str, text: String, sum: i64 },
 }
 
-/// Shares of the operations in one direction.
+/// Shares of the operations that implement one direction.
 pub(super) struct Mix<O> {
     shares: Vec<(O, i64)>,
     credit: RefCell<Vec<i64>>,
 }
 
 impl<O: Copy> Mix<O> {
-    /// Parses `get/70:head/30`; a single word gets the whole share.
+    /// Parses shares such as `get/70:head/30`; a single word gets the whole share.
     pub(super) fn parse(
         option: &'static str,
         text: &str,
@@ -58,7 +58,7 @@ impl<O: Copy> Mix<O> {
         Ok(Mix { credit: RefCell::new(vec![0; shares.len()]), shares })
     }
 
-    /// The next operation; at any time, every share is exact to within one operation.
+    /// The next operation. At any time, the count of every operation differs from its share by less than one.
     fn next(&self) -> O {
         let mut credit = self.credit.borrow_mut();
         for (have, (_, share)) in credit.iter_mut().zip(&self.shares) {
@@ -107,7 +107,7 @@ pub(super) struct Objects {
     names: Vec<String>,
     pub(super) reads: Mix<ReadAs>,
     pub(super) writes: Mix<WriteAs>,
-    /// For each file, whether its blocks are parts of one object.
+    /// For each file whose blocks are parts of one object, the state of that object.
     blocks: Vec<Blocks>,
     /// Size in bytes of each file that is a single object.
     sizes: Vec<u64>,
@@ -129,7 +129,7 @@ impl Objects {
         Ok(Objects { client, options: options.clone(), names, reads, writes, blocks, sizes })
     }
 
-    /// Performs an I/O; returns the bytes moved.
+    /// Performs an I/O; returns the number of bytes moved.
     pub(super) async fn perform(&self, io: &Io) -> Result<i64, Failure> {
         match io.operation() {
             Operation::Read => match self.reads.next() {
@@ -142,13 +142,14 @@ impl Objects {
                 WriteAs::Delete => self.delete(io).await?,
             },
             Operation::Trim => self.delete(io).await?,
-            // An object is durable once its upload is acknowledged.
+            // A sync has nothing to do, because an object is durable once the response to its upload has
+            // arrived.
             _ => return Ok(0),
         }
         Ok(i64::from(io.length()))
     }
 
-    /// True if a range of the file is only part of its object.
+    /// True if the I/O covers only part of its object.
     fn is_part(&self, io: &Io) -> bool {
         let size = self.sizes[io.file() as usize];
         self.options.http_object_mode == HttpObjectMode::Range
@@ -186,7 +187,8 @@ impl Objects {
         Ok(())
     }
 
-    /// An unsuccessful response is an error, except for objects that the job itself deletes.
+    /// Checks a response: an unsuccessful one is an error, unless it concerns an object that the job itself
+    /// deletes.
     fn missing(&self, call: &Call, answer: &Answer) -> Result<(), Failure> {
         let deletes_some = !self.writes.is_single();
         if answer.status == 404 && deletes_some && call.method != Method::PUT {
@@ -202,7 +204,7 @@ impl Objects {
         if answer.is_good() { Ok(()) } else { self.missing(&call, &answer) }
     }
 
-    /// Lists up to a thousand names in the same place as the file's.
+    /// Lists up to a thousand names that have the same parent as the file.
     async fn list(&self, io: &Io) -> Result<(), Failure> {
         let name = &self.names[io.file() as usize];
         let call = listing(self.options.http_mode, name);
@@ -252,7 +254,7 @@ impl Objects {
     }
 }
 
-/// The request that lists the siblings of a name.
+/// The request that lists the names with the same parent.
 fn listing(mode: HttpMode, name: &str) -> Call {
     let (folder, _) = name.rsplit_once('/').unwrap_or(("", name));
     let prefixed =

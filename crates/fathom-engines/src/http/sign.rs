@@ -1,5 +1,6 @@
-//! Signatures of S3 (AWS Signature Version 4), implemented from the published description of the algorithm,
-//! because existing crates have some fifty dependencies and derive the key again for every request.
+//! Signatures of S3 (AWS Signature Version 4), implemented from the published description of the algorithm.
+//! Existing crates are not used, because they have some fifty dependencies and derive the key again for every
+//! request.
 
 use super::credentials::Credentials;
 use ring::{digest, hmac};
@@ -10,7 +11,7 @@ use std::fmt::Write as _;
 pub(super) struct Signer {
     credentials: Credentials,
     region: String,
-    /// The signing key of a day.
+    /// The signing key, and the day for which it is valid.
     key: RefCell<Option<(String, hmac::Key)>>,
 }
 
@@ -21,9 +22,9 @@ pub(super) struct Signed<'a> {
     pub(super) path: &'a str,
     /// Escaped, sorted.
     pub(super) query: &'a str,
-    /// Lower-case names with their values.
+    /// Names of headers in lower case, with their values.
     pub(super) headers: &'a mut Vec<(String, String)>,
-    /// Hash of the body in hexadecimal, or a placeholder for it.
+    /// Hexadecimal hash of the body, or a placeholder for the hash.
     pub(super) payload: &'a str,
     /// `20130524T000000Z`
     pub(super) time: &'a str,
@@ -83,7 +84,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     hexadecimal(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
-/// Bytes in hexadecimal.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -94,7 +95,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// The published example of the service: GET of an object with a range.
+    /// The example that the service has published: GET of an object with a range.
     #[test]
     fn a_signature_is_that_of_the_published_example() {
         let credentials = Credentials {

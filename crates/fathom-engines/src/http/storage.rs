@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc;
 
-/// Bytes per piece of a file whose content does not matter.
+/// Size of a piece, in bytes, of a file whose content does not matter.
 const PIECE: usize = 1 << 20;
 
 /// The objects of a job.
@@ -79,7 +79,7 @@ impl Bucket {
         block_name(&self.options.http_object_name, name, offset, length)
     }
 
-    /// What exists of a file. If each block is an object, the first and the last block stand for all of them.
+    /// Looks up a file. If each block is an object, the first and the last block represent all of them.
     fn find(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, Failure> {
         let name = path.to_string_lossy().into_owned();
         if !name.starts_with('/') {
@@ -212,7 +212,7 @@ impl Bucket {
     }
 }
 
-/// Passes content to a request while it is being sent.
+/// Passes content to a request while the request is being sent.
 struct PieceWriter<'a> {
     driver: &'a Driver,
     sender: Option<mpsc::Sender<Bytes>>,
@@ -285,7 +285,7 @@ impl Storage for Bucket {
         self.make(entry, filling, stopped).map_err(|failure| failed(plan, &failure))
     }
 
-    /// An object is durable once its upload is answered.
+    /// Does nothing, because an object is durable once the response to its upload has arrived.
     fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
         Ok(())
     }

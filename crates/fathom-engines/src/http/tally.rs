@@ -1,4 +1,4 @@
-//! Counters and timings other than those of the I/Os.
+//! Counters and timings of requests and connections, in addition to those of the I/Os.
 
 use fathom_stats::engine_figures::EngineFigures;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ pub(super) struct Tally {
     trace: RefCell<Vec<String>>,
 }
 
-/// Maximum number of lines of `http_verbose`.
+/// Maximum number of lines that `http_verbose` prints.
 const TRACE_LIMIT: usize = 1000;
 
 impl Tally {
@@ -41,7 +41,7 @@ impl Tally {
         let kept = self.trace.borrow().len() > TRACE_LIMIT;
         let lines = std::mem::take(&mut *self.trace.borrow_mut());
         if kept {
-            // The limit applies to the whole run.
+            // The limit applies to the whole run, so printed lines keep counting.
             self.trace.borrow_mut().extend(std::iter::repeat_n(String::new(), TRACE_LIMIT + 1));
         }
         lines.into_iter().filter(|line| !line.is_empty()).collect()

@@ -38,7 +38,7 @@ impl Upload {
         }
     }
 
-    /// Sends a part, given its number from 1.
+    /// Sends a part; parts are numbered from 1.
     async fn part(&self, client: &Client, number: u64, payload: Payload) -> Result<(), Failure> {
         let mut call = Call::new("upload part", Method::PUT, &self.path);
         call.query = vec![("partNumber", number.to_string()), ("uploadId", self.id.clone())];
@@ -64,7 +64,7 @@ impl Upload {
         call.query.push(("uploadId", self.id.clone()));
         call.payload = Payload::Owned(Bytes::from(text));
         let answer = client.send(&call, Sink::Text).await?;
-        // The service may report an error even after it has sent a success status.
+        // The service may report an error in the body even after a success status.
         match answer.is_good() && element(&String::from_utf8_lossy(&answer.text), "Code").is_none() {
             true => Ok(()),
             false => Err(answer.refusal(&call)),
@@ -75,7 +75,7 @@ impl Upload {
     pub(super) async fn abort(&self, client: &Client) {
         let mut call = Call::new("abort upload", Method::DELETE, &self.path);
         call.query.push(("uploadId", self.id.clone()));
-        // The caller has a better error to report.
+        // A failure is ignored, because the caller reports a more informative error.
         let _ = client.send(&call, Sink::Text).await;
     }
 }
@@ -102,7 +102,7 @@ pub(super) async fn whole(
         });
     }
     let mut outcome = Ok(());
-    // Waits for all parts, even after an error, because they refer to the buffer.
+    // All parts are awaited, even after an error, because they refer to the buffer.
     while let Some(ended) = tasks.join_next().await {
         let ended = ended.unwrap_or_else(|error| Err(Failure::new(libc::EIO, error.to_string())));
         if outcome.is_ok() {
@@ -118,7 +118,7 @@ pub(super) async fn whole(
     outcome
 }
 
-/// The object of a file that a job writes block by block, each block being a part.
+/// The object of a file that a job writes block by block. Each block is a part of the upload.
 pub(super) struct Blocks {
     path: String,
     block: u64,
@@ -131,7 +131,7 @@ impl Blocks {
         Blocks { path: path.to_owned(), block: block.max(1), size, current: Mutex::new(None) }
     }
 
-    /// Sends a block. The last missing block completes the object; a block that is already present starts the
+    /// Sends a block. The last missing block completes the object. A block that is already present starts the
     /// next object.
     pub(super) async fn write(&self, client: &Client, offset: u64, payload: Payload) -> Result<(), Failure> {
         let number = offset / self.block + 1;
@@ -159,7 +159,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Aborts an incomplete object; true if there was one.
+    /// Aborts an incomplete object; returns true if there was one.
     pub(super) async fn abort(&self, client: &Client) -> bool {
         let Some(upload) = self.current.lock().await.take() else { return false };
         upload.abort(client).await;

@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 /// A stream with immediate acknowledgements (quickack), if requested. The kernel obeys the option only until it
-/// considers the connection interactive, which happens at every request; so the option is set again whenever
-/// data has arrived, which sends delayed acknowledgements.
+/// considers the connection interactive, which happens at every request. The option is therefore set again
+/// whenever data has arrived, which also sends delayed acknowledgements.
 pub(super) struct Wire {
     stream: TcpStream,
     acknowledges_at_once: bool,

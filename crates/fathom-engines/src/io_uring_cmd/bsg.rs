@@ -21,30 +21,30 @@ pub(super) struct Commands {
     write: (On, u8, Moves),
     compares: bool,
     length: CdbLength,
-    /// Memory that the commands in the slots refer to: pinned until they have completed.
+    /// Memory to which the commands in the slots refer; it stays in place until they have completed.
     slots: Box<[Slot]>,
-    /// Lists of ranges, with an area for each slot.
+    /// Range lists of all slots, with an area for each.
     lists: Box<[u8]>,
-    /// Size of such an area in bytes.
+    /// Size of the area of a slot in bytes.
     list_stride: usize,
 }
 
 struct Device {
     name: String,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     block: u32,
 }
 
 struct Slot {
     command: Command,
     sense: [u8; SENSE],
-    /// Bytes of the range list of the next trim; 0 if it has only the range of its unit.
+    /// Length of the range list of the next trim in bytes; 0 if the trim has only the range of its unit.
     list_bytes: u16,
-    /// Bytes transferred with the command.
+    /// Number of bytes that the command transfers.
     moved: u32,
 }
 
-/// What a command transfers.
+/// The data that a command transfers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moves {
     In,
@@ -83,8 +83,8 @@ impl Commands {
         })
     }
 
-    /// Converts a unit to a command in the format of the ring; also returns whether it transfers the unit's
-    /// buffer. With `expects`, a read compares with the buffer.
+    /// Converts a unit to a command in the format of the ring; also returns whether the command transfers the
+    /// unit's buffer. With `expects`, a read becomes a comparison with the buffer.
     #[inline(always)]
     pub(super) fn command(
         &mut self,
@@ -164,7 +164,7 @@ impl Commands {
         Asked { device: name.clone(), block: *block, offset: io.offset(), length: io.length() }
     }
 
-    /// Result of a command: bytes that count for its unit.
+    /// Result of a command: the number of bytes that count for its unit.
     #[inline(always)]
     pub(super) fn outcome(&self, slot: u32, io: &Io, result: u64) -> Result<i64, CommandError> {
         let slot = &self.slots[slot as usize];
@@ -175,7 +175,7 @@ impl Commands {
             }
         }
         let left = (result >> 32) as u32;
-        // The transferred bytes may differ from the affected ones.
+        // The number of transferred bytes may differ from the number of affected ones.
         Ok(if slot.moved == io.length() {
             i64::from(io.length().saturating_sub(left))
         } else {

@@ -24,19 +24,20 @@ const DATASET_MANAGEMENT: u8 = 0x09;
 const VERIFY: u8 = 0x0c;
 const ZONE_APPEND: u8 = 0x7d;
 
-/// Command word 12: force unit access, PRACT, and the guard, application tag and reference tag checks.
+/// Flags in command word 12: force unit access, PRACT, and the guard, application tag and reference tag checks.
 const FUA: u32 = 1 << 30;
 const PRACT: u32 = 1 << 29;
 const CHECK_GUARD: u32 = 1 << 28;
 const CHECK_APPLICATION: u32 = 1 << 27;
 const CHECK_REFERENCE: u32 = 1 << 26;
-/// Command word 12 of Write Zeroes: deallocate if possible.
+/// Flag in command word 12 of Write Zeroes: deallocate if possible.
 const DEALLOCATE_ZEROES: u32 = 1 << 25;
-/// Command word 11 of Dataset Management: deallocate.
+/// Flag in command word 11 of Dataset Management: deallocate.
 const DEALLOCATE: u32 = 1 << 2;
-/// Maximum number of logical blocks per command (NLB has 16 bits); Dataset Management is not limited by it.
+/// Maximum number of logical blocks per command, whose field (NLB) has 16 bits; the limit does not apply to
+/// Dataset Management.
 const MOST_BLOCKS: u64 = 1 << 16;
-/// Bytes per range in Dataset Management.
+/// Size of a range in Dataset Management, in bytes.
 pub(super) const RANGE: usize = 16;
 
 /// Builds the commands of a job.
@@ -44,22 +45,22 @@ pub(super) struct Commands {
     devices: Vec<Device>,
     read_flags: u32,
     write_flags: u32,
-    /// Flags common to all transfers.
+    /// Flags that all transfers have in common.
     check_flags: u32,
     wanted: Wanted,
     pi_act: bool,
     deallocates_zeroes: bool,
     compares: bool,
     modes: Modes,
-    /// Slots whose write was sent as Write Zeroes.
+    /// For each slot, whether its write was sent as Write Zeroes.
     zeroed: Box<[bool]>,
-    /// Ranges of trims, with an area for each slot.
+    /// Ranges of the trims of all slots, with an area for each.
     ranges: Box<[u8]>,
-    /// Bytes of such a place.
+    /// Size of the area of a slot in bytes.
     ranges_stride: usize,
-    /// Number of ranges of the trim in a slot; 0 if it has only the range of its unit.
+    /// Number of ranges of the trim in each slot; 0 if the trim has only the range of its unit.
     range_counts: Box<[u32]>,
-    /// Metadata, a place for each slot.
+    /// Metadata of all slots, with an area for each.
     metadata: Box<[u8]>,
     metadata_stride: usize,
 }
@@ -69,12 +70,12 @@ struct Device {
     name: String,
     namespace: Namespace,
     block: u32,
-    /// Metadata bytes per block, if metadata is in separate buffers.
+    /// Number of metadata bytes per block, if metadata is in separate buffers.
     separate: u32,
-    /// Set if protection information is generated and checked here.
+    /// Layout of the protection information, if fathom generates and checks it.
     protection: Option<Layout>,
     placement: Option<Placement>,
-    /// Bytes of a zone, for zone appends.
+    /// Size of a zone in bytes, for zone appends.
     zone: u64,
 }
 
@@ -141,12 +142,12 @@ impl Commands {
         })
     }
 
-    /// True if the write in this slot was Write Zeroes.
+    /// True if the write in this slot was sent as Write Zeroes.
     pub(super) fn wrote_zeroes(&self, slot: u32) -> bool {
         self.zeroed[slot as usize]
     }
 
-    /// Converts a unit to a command; with `expects`, a read compares with its buffer.
+    /// Converts a unit to a command. With `expects`, a read becomes a comparison with its buffer.
     #[inline(always)]
     pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, CommandError> {
         let device = &self.devices[io.file() as usize];
@@ -193,7 +194,7 @@ impl Commands {
                 self.protect(slot, io);
                 let mut command = self.transfer(slot, io, ZONE_APPEND, flags);
                 self.place(&mut command, io);
-                // The address is that of the zone; the device reports where the blocks were written.
+                // A zone append is addressed to its zone; the device reports where the blocks were written.
                 let device = &self.devices[io.file() as usize];
                 let zone = io.offset() / device.zone * device.zone;
                 let [low, high] = device.address(zone);
@@ -209,7 +210,7 @@ impl Commands {
         }
     }
 
-    /// Sets the placement of a write.
+    /// Sets the placement of a write, if the job requests one.
     #[inline(always)]
     fn place(&mut self, command: &mut Command, io: &Io) {
         if let Some(placement) = &mut self.devices[io.file() as usize].placement {
@@ -232,7 +233,7 @@ impl Commands {
         };
         if self.wanted.reference {
             command.words_10_15[4] = low;
-            // 48 bits with 64-bit guards.
+            // With 64-bit guards, reference tags have 48 bits.
             if device.has_wide_references() {
                 command.words_2_3[1] = high & 0xffff;
             }
@@ -328,7 +329,8 @@ impl Commands {
         let device = &self.devices[io.file() as usize];
         let layout = device.protection.as_ref()?;
         let address = io.offset() / u64::from(device.block);
-        // SAFETY: the unit's buffer has that length, and is not used elsewhere: it is not in flight now.
+        // SAFETY: the unit's buffer has that length, and is not used elsewhere, because the unit is not in
+        // flight now.
         let data = unsafe { std::slice::from_raw_parts_mut(io.buffer(), io.length() as usize) };
         let place = slot as usize * self.metadata_stride;
         let separate = &mut self.metadata[place..place + self.metadata_stride];

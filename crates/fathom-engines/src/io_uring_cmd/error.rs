@@ -1,4 +1,4 @@
-//! Errors of devices and namespaces, concerning a job or its I/Os.
+//! Errors of devices and namespaces that concern a job or its I/Os.
 
 use super::{describe_refusal, status};
 use crate::protection::ProtectionError;
@@ -12,19 +12,19 @@ use thiserror::Error;
 /// Why an I/O cannot be sent as a command, or failed.
 #[derive(Clone, Debug, Error)]
 pub(super) enum CommandError {
-    /// NVMe addresses are block numbers.
+    /// The I/O does not consist of whole blocks, but NVMe addresses are block numbers.
     #[error(
         "commands cover whole blocks of {}, of {} bytes, not offset={} length={}",
         .0.device, .0.block, .0.offset, .0.length
     )]
     PartOfBlock(Asked),
-    /// The number of blocks has 16 bits.
+    /// The I/O has too many blocks for the 16-bit field of a command.
     #[error("{device}: a command covers at most {most} blocks: use a smaller bs=")]
     TooLong { device: String, most: u64 },
-    /// SCSI addresses are block numbers.
+    /// The I/O does not consist of whole blocks, but SCSI addresses are block numbers.
     #[error("commands cover whole blocks: {0}")]
     PartOfScsiBlock(Asked),
-    /// Short command formats have short addresses.
+    /// The I/O is beyond the reach of the job's command format, whose addresses are short.
     #[error("commands of the length cdb_len= do not reach this far: {0}")]
     OutOfReach(Asked),
     /// The controller returned this status.
@@ -33,21 +33,21 @@ pub(super) enum CommandError {
     /// The disk's response.
     #[error(transparent)]
     Scsi(#[from] ScsiError),
-    /// The data differs from what was written.
+    /// The protection information shows that the data differs from what was written.
     #[error(transparent)]
     Protection(#[from] ProtectionError),
     /// The command exceeds the controller's limit.
     #[error("{device} takes at most {limit} bytes per command: use a smaller bs=")]
     TooLarge { device: String, limit: u64 },
-    /// The user lacks the privilege to send it.
+    /// The user lacks the privilege to send the command.
     #[error("the kernel only passes this command on for administrators (CAP_SYS_ADMIN)")]
     NotAllowed,
-    /// This kernel cannot send it.
+    /// The kernel cannot send the command.
     #[error("this kernel does not support SCSI commands through io_uring (Linux 7.1 does): use ioengine=sg")]
     NoScsi,
 }
 
-/// The range of the I/O is not made of whole blocks.
+/// The range of an I/O that does not consist of whole blocks.
 #[derive(Clone, Debug, Error)]
 #[error("{device} has blocks of {block} bytes, not offset={offset} length={length}")]
 pub(super) struct Asked {
@@ -66,10 +66,10 @@ pub(super) enum NamespaceError {
     /// The device does not describe its namespace.
     #[error("{}", describe_refusal(*.0))]
     NotDescribed(Refusal),
-    /// The format is unknown, or the response truncated.
+    /// The block format is unknown, or the response is truncated.
     #[error("it reports no known block size")]
     UnknownBlocks,
-    /// The device's description of its metadata is inconsistent.
+    /// The device's description of its metadata leaves no room for protection information.
     #[error("it has more protection information than metadata")]
     NoRoomForProtection,
 }
@@ -77,21 +77,21 @@ pub(super) enum NamespaceError {
 /// Why a job does not match a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MisfitError {
-    /// A block size that is not a multiple of the namespace's.
+    /// The job's block size is not a multiple of the namespace's.
     #[error(
         "{name}: block size must be a multiple of LBA data size\nfathom: {name} has blocks of {block} bytes, and bs={shortest}"
     )]
     PartOfBlock { name: String, block: u64, shortest: u64 },
-    /// A block size that is not a multiple of the namespace's data plus metadata.
+    /// The job's block size is not a multiple of the namespace's data plus metadata.
     #[error(
         "{name}: block size must be a multiple of {block} (LBA data size + Metadata size)\n\
          Did you mean to use a block size of {better}?"
     )]
     PartOfExtendedBlock { name: String, block: u64, better: u64 },
-    /// A checksum that only the controller can generate.
+    /// The namespace's checksums can be generated only by the controller.
     #[error("{0}: 32-bit guards cannot be generated here: use pi_act=1")]
     WideGuards(String),
-    /// Two headers would occupy the same place.
+    /// The header of `verify` and the protection information would occupy the same place.
     #[error(
         "{0}: for extended LBA, verify cannot be used when E2E data protection is enabled\nfathom: protection \
         information would be in the middle of the checked data; use pi_act=1"
@@ -105,10 +105,10 @@ pub(super) enum MisfitError {
 /// Why a placement file cannot be used.
 #[derive(Debug, Error)]
 pub(super) enum SchemeError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("dp_scheme={path}: {error}", error = plain(.error))]
     Unreadable { path: String, error: io::Error },
-    /// A line that is not a range.
+    /// A line of the file is not a range.
     #[error(
         "{path}: line {number} is `{line}`, but should be three numbers: the first byte, the one after the last, and the index of an identifier"
     )]

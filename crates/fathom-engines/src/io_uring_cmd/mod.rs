@@ -32,22 +32,22 @@ pub(crate) struct IoUringCmd {
     ring: Ring<Entry128, Entry32>,
     features: Vec<&'static str>,
     commands: Commands,
-    /// The unit in each slot.
+    /// The I/O unit in each slot.
     units: Box<[Io]>,
-    /// Slots whose read compares with its buffer.
+    /// For each slot, whether its read is a comparison with its buffer.
     expecting: Box<[bool]>,
     vectors: Box<[libc::iovec]>,
     fixed_buffers: bool,
     registered_files: bool,
     vectored: bool,
     force_async: EveryNth,
-    /// Error text of the failed unit in each slot.
+    /// Error of the failed unit in each slot, for messages.
     said: Said,
 }
 
-/// Builds the commands. There is one per engine, used for every
-// I/O, so a pointer to the larger variant would cost more than
-// the space it saves.
+/// Builds the commands of a job.
+// An engine has a single value of this type and uses it for every I/O, so boxing the larger variant would cost more time
+// than the space is worth.
 #[allow(clippy::large_enum_variant)]
 enum Commands {
     Nvme(commands::Commands),
@@ -80,7 +80,7 @@ impl EngineType for IoUringCmd {
             ));
         }
         let is_scsi = options.cmd_type == CommandType::Bsg;
-        // The kernel supports vectors only for NVMe.
+        // The kernel supports vectors only for NVMe commands.
         let vectored = options.nonvectored == 0 && !is_scsi;
         let registered = ring.register_all(setup, !vectored, &mut features)?;
         let commands = match options.cmd_type {
@@ -109,7 +109,7 @@ impl Engine for IoUringCmd {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let expects = std::mem::take(&mut self.expecting[slot as usize]);
-        // The command, its request type, and whether it transfers the buffer of the unit.
+        // The result is the command, its request type, and whether it transfers the unit's buffer.
         let built = match &mut self.commands {
             Commands::Nvme(commands) => commands.command(slot, io, expects).map(|command| {
                 let moves = command.data_length > 0 && command.address == io.buffer() as u64;
@@ -249,7 +249,7 @@ fn end_of(entry: &Entry32, commands: &mut Commands, units: &[Io], said: &mut Sai
     Completion { slot, result }
 }
 
-/// Handles a failed command, and returns its error.
+/// Handles a failed command and returns its error.
 #[cold]
 fn failed(
     commands: &Commands,
@@ -277,7 +277,7 @@ fn describe_refusal(refusal: Refusal) -> String {
     }
 }
 
-/// The error number of a refusal; from a controller it is a status.
+/// The errno of a refusal; a refusal by a controller is a status instead.
 fn errno_of(refusal: Refusal) -> Errno {
     match refusal {
         Refusal::Kernel(errno) => errno,

@@ -22,7 +22,7 @@ const NVM: u8 = 0;
 pub(super) struct Namespace {
     /// Its number.
     pub(super) id: u32,
-    /// Index of its LBA format.
+    /// Index of the namespace's LBA format.
     pub(super) format: usize,
     /// Number of logical blocks.
     pub(super) blocks: u64,
@@ -32,7 +32,7 @@ pub(super) struct Namespace {
     pub(super) metadata_bytes: u32,
     /// True if the metadata of a block follows its data in the same buffer.
     pub(super) is_extended: bool,
-    /// Protection information of its blocks.
+    /// Protection information of the blocks, if they have any.
     pub(super) protection: Option<Protection>,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Namespace {
 pub(super) struct Protection {
     /// Kind of checksum.
     pub(super) guard: Guard,
-    /// True if it is at the start of the metadata, not at its end.
+    /// True if the protection information is at the start of the metadata instead of at its end.
     pub(super) comes_first: bool,
-    /// Type 3: reference tags are not block numbers, and are not checked.
+    /// True for protection type 3, whose reference tags are not block numbers and are not checked.
     pub(super) is_type_3: bool,
 }
 
@@ -52,7 +52,7 @@ impl Namespace {
     pub(super) fn of(fd: RawFd) -> Result<Namespace, NamespaceError> {
         let id = nvme::namespace_id(fd)?;
         let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(NamespaceError::NotDescribed)?;
-        // Older controllers do not support this query, and their guards have 16 bits.
+        // Older controllers do not support this query; their guards have 16 bits.
         let more = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, id, NVM).ok();
         let namespace = Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))
             .ok_or(NamespaceError::UnknownBlocks)?;
@@ -100,8 +100,8 @@ impl Namespace {
         })
     }
 
-    /// Bytes of a block in a job's buffers; sizes and offsets must be multiples of it. With `pi_act=1` the
-    /// controller adds and removes protection information, if the metadata consists of nothing else.
+    /// Size of a block in a job's buffers in bytes. Sizes and offsets must be multiples of it. With `pi_act=1`
+    /// the controller adds and removes protection information, if the metadata consists of nothing else.
     pub(super) fn block_bytes(&self, pi_act: bool) -> u32 {
         let by_controller = pi_act
             && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
@@ -111,7 +111,7 @@ impl Namespace {
         }
     }
 
-    /// Bytes of a block in a separate metadata buffer, if one is required.
+    /// Size of a block's metadata in a separate buffer, if one is required; in bytes.
     pub(super) fn separate_bytes(&self, pi_act: bool) -> u32 {
         let by_controller = pi_act
             && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
@@ -120,7 +120,7 @@ impl Namespace {
 }
 
 impl Namespace {
-    /// The layout of its protection information, if it has any.
+    /// Layout of the protection information, if the blocks have any.
     pub(super) fn layout(&self) -> Option<Layout> {
         let Protection { guard, comes_first, is_type_3 } = self.protection?;
         let behind = self.metadata_bytes.checked_sub(guard.bytes())?;
@@ -162,7 +162,7 @@ pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result
     Ok(FileEntry::new(path, FileKind::Medium, Some(size)))
 }
 
-/// True for `/dev/ngXnY`, under any name.
+/// True if the path leads to a device such as `/dev/ngXnY`.
 fn is_generic_device(path: &Path) -> bool {
     let Ok(found) = std::fs::metadata(path) else { return false };
     let target = std::fs::canonicalize(path).unwrap_or_default();
@@ -170,7 +170,7 @@ fn is_generic_device(path: &Path) -> bool {
     found.file_type().is_char_device() && (name.starts_with("ng") || name.starts_with("nvme"))
 }
 
-/// Checks that buffers hold whole blocks, and that metadata buffers are large enough.
+/// Checks that buffers hold whole blocks and that metadata buffers are large enough.
 fn check_sizes(
     job: &JobSpec,
     plan: &WorkerPlan,
@@ -232,11 +232,12 @@ mod tests {
     fn formats_are_read() {
         let plain = Namespace::parse(1, &answer(0, 9 << 16, 0), None).expect("a namespace");
         assert_eq!((plain.blocks, plain.block_bytes(true), plain.separate_bytes(true)), (1000, 512, 0));
-        // 8 bytes of protection in the same buffer.
+        // This format has 8 bytes of protection information in the same buffer.
         let extended = Namespace::parse(1, &answer(0x11, 9 << 16 | 8, 1), None).expect("a namespace");
         assert_eq!((extended.block_bytes(true), extended.block_bytes(false)), (512, 520));
         assert_eq!(extended.separate_bytes(false), 0);
-        // 64 bytes in a separate buffer, with protection information at the start.
+        // This format has 64 bytes of metadata in a separate buffer, with the protection information at its
+        // start.
         let separate = Namespace::parse(1, &answer(2, 12 << 16 | 64, 0xb), None).expect("a namespace");
         assert_eq!((separate.block_bytes(false), separate.separate_bytes(true)), (4096, 64));
         let protection = separate.protection.expect("protection");
@@ -250,14 +251,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a controller returns, a parsed namespace has blocks, and room for its protection information.
+        /// Regardless of what a controller returns, a parsed namespace has blocks, and space for its protection
+        /// information.
         #[test]
         fn no_answer_is_too_odd(
             mut answer in proptest::collection::vec(any::<u8>(), 0..600),
             more in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..600)),
             shift in proptest::option::of(9_u8..13),
         ) {
-            // Half of the responses have a valid format.
+            // Half of the generated responses have a valid format.
             if let (Some(shift), true) = (shift, answer.len() > 131) {
                 answer[26] &= 0x90;
                 answer[130] = shift;

@@ -7,13 +7,13 @@ use fathom_spec::options::engine::{DataPlacement, PlacementSelect};
 use fathom_sys::Errno;
 use fathom_sys::nvme::{self, Command};
 
-/// I/O Management Receive, and its report of reclaim unit handles.
+/// The command I/O Management Receive, and its report of reclaim unit handles.
 const MANAGEMENT_RECEIVE: u8 = 0x12;
 const HANDLE_STATUS: u32 = 1;
-/// Bytes of the report's header, and of each handle in it.
+/// Size of the report's header, and of each handle in it, in bytes.
 const HEADER: usize = 16;
 const HANDLE: usize = 32;
-/// Directive types of writes.
+/// Directive types that writes may have.
 const STREAMS: u32 = 1;
 const PLACEMENT: u32 = 2;
 
@@ -30,12 +30,12 @@ pub(super) struct Placement {
 enum Choice {
     RoundRobin,
     Random(Taus88),
-    /// First byte, end, identifier.
+    /// Ranges of a scheme: first byte, end, identifier.
     Scheme(Vec<(u64, u64, u16)>),
 }
 
 impl Placement {
-    /// The placement of a target, if the job sets one.
+    /// The placement of writes to a target, if the job sets one.
     pub(super) fn of(
         setup: &Setup<'_>,
         file: &OpenFile,
@@ -52,7 +52,8 @@ impl Placement {
             list.sort_unstable();
             list
         });
-        // Identifiers reported by the device: streams are numbers agreed between host and device.
+        // Identifiers that the device reports. Streams need none, because their numbers are agreed between host
+        // and device.
         let handles = match options.dataplacement {
             DataPlacement::Fdp => Some(handles(file, namespace)?),
             _ => None,
@@ -78,7 +79,8 @@ impl Placement {
             PlacementSelect::Scheme => {
                 let path = options.dp_scheme.as_deref().unwrap_or_default();
                 let scheme = read_scheme(path).map_err(|error| refused(error.to_string()))?;
-                // A scheme refers to the job's list, or to the device's.
+                // The indices in a scheme refer to the job's list of identifiers or, without one, to the
+                // device's.
                 let known = |index: u32| match &asked {
                     None => identifier(index),
                     Some(_) => identifiers.get(index as usize).copied().ok_or_else(|| {
@@ -120,7 +122,7 @@ fn refused(advice: impl Into<String>) -> SetupError {
     SetupError::new(Errno(libc::EINVAL), "dataplacement").with_advice(advice)
 }
 
-/// The placement identifiers of a namespace, preceded by their number.
+/// The placement identifiers of a namespace; the report states their number first.
 fn handles(file: &OpenFile, namespace: u32) -> Result<Vec<u16>, SetupError> {
     let fd = file.handle.descriptor();
     let receive = |answer: &mut [u8]| {
@@ -144,7 +146,7 @@ fn handles(file: &OpenFile, namespace: u32) -> Result<Vec<u16>, SetupError> {
     Ok(handles.map(|handle| u16::from_le_bytes([handle[0], handle[1]])).collect())
 }
 
-/// Parses lines `start,end,index`; the end is exclusive.
+/// Parses the lines of a scheme, `start,end,index`; the end is exclusive.
 fn read_scheme(path: &str) -> Result<Vec<(u64, u64, u32)>, SchemeError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| SchemeError::Unreadable { path: path.to_owned(), error })?;

@@ -3,7 +3,7 @@
 /// Bit widths of the status code and of its type.
 const CODE: u16 = 0x7ff;
 
-/// `Invalid Protection Information, status 0x181`.
+/// Describes a status, as in `Invalid Protection Information, status 0x181`.
 pub(super) fn describe(status: u16) -> String {
     let code = status & CODE;
     match name(code) {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn codes_have_names_whatever_is_around_them() {
-        // "Do not retry" is bit 14.
+        // Bit 14 of the status is "do not retry".
         assert_eq!(describe(16769), "Invalid Protection Information, status 0x181");
         assert_eq!(describe(642), "End-to-end Guard Check Error, status 0x282");
         assert_eq!(describe(16825), "Zone Is Full, status 0x1b9");

@@ -9,23 +9,23 @@ use fathom_sys::zoned::{Condition, ZoneReport};
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Zone Management Send and Receive, with their actions.
+/// Opcodes of Zone Management Send and Receive, with their actions.
 const SEND: u8 = 0x79;
 const RECEIVE: u8 = 0x7a;
 const FINISH: u32 = 2;
 const RESET: u32 = 4;
 const REPORT: u32 = 0;
-/// Report only as many zones as fit.
+/// Requests a report of only as many zones as fit into the buffer.
 const PARTIAL: u32 = 1 << 16;
-/// The Zoned Namespace command set in Identify, and its data structures.
+/// Number of the Zoned Namespace command set in Identify, and its data structures.
 const ZONED: u8 = 2;
 const NAMESPACE_OF_COMMAND_SET: u8 = 0x05;
-/// Offset of the formats in that structure.
+/// Offset of the formats in the data structure of a namespace.
 const FORMATS: usize = 2816;
-/// Bytes of a report's header, and of a zone in it.
+/// Size of a report's header, and of a zone in it, in bytes.
 const HEADER: usize = 64;
 const ZONE: usize = 64;
-/// Zones per report.
+/// Maximum number of zones per report.
 const BATCH: usize = 63;
 
 struct NamespaceZones {
@@ -33,11 +33,11 @@ struct NamespaceZones {
     namespace: u32,
     block_bytes: u64,
     zone_bytes: u64,
-    /// Applies to the whole namespace.
+    /// Size of the whole namespace in bytes.
     bytes: u64,
 }
 
-/// The zones of a target; `None` if it has none.
+/// The zones of a target; `None` if the target has none.
 pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option<OwnZones>, FileError> {
     let failed = |errno| FileError::of_call(errno, "open", &entry.path);
     let flags = if writes { libc::O_RDWR } else { libc::O_RDONLY };
@@ -45,8 +45,8 @@ pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option
     let told = |why: NamespaceError| FileError::without_line(format!("{}: {why}", entry.name()));
     let namespace = Namespace::of(device.as_raw_fd()).map_err(told)?;
     let Some((zone_bytes, limits)) = zoning(device.as_raw_fd(), &namespace, pi_act) else { return Ok(None) };
-    // A zone that was written but not finished counts against both limits, open or not. Zero-based; all ones
-    // mean no limit.
+    // A zone that was written but not finished counts against both limits, even if it is not open. The fields
+    // are zero-based, and all ones mean no limit.
     let limits = limits.map(|limit| limit.wrapping_add(1));
     let limit = limits.into_iter().filter(|&limit| limit > 0).min().unwrap_or(0);
     let block_bytes = u64::from(namespace.block_bytes(pi_act));
@@ -55,16 +55,16 @@ pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option
     Ok(Some(OwnZones { zone_size: zone_bytes, limit, device: Box::new(zones) }))
 }
 
-/// Bytes of a zone of a namespace; `None` without zones.
+/// Size of a namespace's zones in bytes; `None` if it has none.
 pub(super) fn zone_bytes(fd: RawFd, namespace: &Namespace, pi_act: bool) -> Option<u64> {
     zoning(fd, namespace, pi_act).map(|(zone_bytes, _)| zone_bytes)
 }
 
-/// Bytes of a zone, and the limits of active and open zones from Identify.
+/// Size of a zone in bytes, and the limits of active and open zones, from Identify.
 fn zoning(fd: RawFd, namespace: &Namespace, pi_act: bool) -> Option<(u64, [u32; 2])> {
     let answer = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, namespace.id, ZONED).ok()?;
     let number = |at: usize| u32::from_le_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);
-    // For each format, the number of blocks in a zone, in 8 of its 16 bytes.
+    // Each format has a field of 16 bytes, of which 8 hold the number of blocks in a zone.
     let format = FORMATS + 16 * namespace.format;
     let zone_blocks = u64::from(number(format)) | u64::from(number(format + 4)) << 32;
     let zone_bytes = zone_blocks.saturating_mul(u64::from(namespace.block_bytes(pi_act)));

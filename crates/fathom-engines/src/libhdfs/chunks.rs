@@ -16,11 +16,11 @@ use tokio::sync::Mutex;
 /// The chunk settings of a job.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
-    /// Bytes of a chunk.
+    /// Size of a chunk in bytes.
     pub(super) chunk: u64,
     /// True if every write is durable when it completes.
     pub(super) syncs: bool,
-    /// Data is copied to the job's buffer as it arrives, rather than when all of it has arrived.
+    /// True if data is copied to the job's buffer as it arrives, instead of after all of it has arrived.
     pub(super) reads_in_place: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Chunks {
     known: RefCell<BTreeMap<u64, Rc<Mutex<Chunk>>>>,
 }
 
-/// State of a chunk. Writers hold its lock, and readers hold it until they know where to read.
+/// State of a chunk. A writer holds the lock for its whole write, a reader only until it knows where to read.
 #[derive(Default)]
 struct Chunk {
     reader: Option<Rc<FileReader>>,
@@ -41,7 +41,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Closes the file, so that others can read it.
+    /// Closes the file, so that readers can open it.
     async fn close(&mut self, path: &str) -> Result<(), Refusal> {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         writer.close().await.map_err(|error| refusal(path, error))
@@ -109,7 +109,7 @@ impl Chunks {
         // SAFETY: the loop provides a buffer of as many bytes, which is not changed until the I/O has
         // completed.
         let data = unsafe { std::slice::from_raw_parts(io.buffer(), io.length() as usize) };
-        // The client still uses the bytes after it has accepted them.
+        // The data is copied, because the client still uses the bytes after it has accepted them.
         let data = Bytes::copy_from_slice(data);
         let mut chunk = chunk.lock().await;
         if start == 0 {
@@ -151,7 +151,7 @@ impl Chunks {
         Ok(i64::from(io.length()))
     }
 
-    /// Makes written data durable; complete chunks have been closed already.
+    /// Makes written data durable. Complete chunks need no sync, because they have been closed already.
     pub(super) async fn sync(&self) -> Result<(), Refusal> {
         for (number, chunk) in self.chunks() {
             if let Some(writer) = &mut chunk.lock().await.writer {
@@ -190,7 +190,7 @@ pub(super) async fn create(client: &Client, path: &str) -> Result<FileWriter, Re
     client.create(path, options).await.map_err(|error| refusal(path, error))
 }
 
-/// Removes a file; a missing one is not an error.
+/// Removes a file. A missing file is not an error.
 pub(super) async fn remove(client: &Client, path: &str) -> Result<(), Refusal> {
     match client.delete(path, false).await {
         Ok(_) | Err(HdfsError::FileNotFound(_)) => Ok(()),

@@ -7,16 +7,16 @@ use hdfs_native::{Client, ClientBuilder, HdfsError};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Timeout for a name node before the run.
+/// Timeout of requests to a name node before the run.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
 
-/// Connects, and checks that the server responds.
+/// Connects to the cluster and checks that its server responds.
 pub(super) async fn connect(options: &LibhdfsOptions) -> Result<Rc<Client>, Refusal> {
     let node = options.namenode.as_ref().or(options.hostname.as_ref()).map_or("localhost", String::as_str);
     let url = if node.contains("://") { node.to_owned() } else { format!("hdfs://{node}:{}", options.port) };
     let mut builder = ClientBuilder::new().with_url(&url);
     if url != node {
-        // With a single name node, a failed I/O must be reported rather than retried for minutes.
+        // With a single name node, a failed I/O must be reported instead of being retried for minutes.
         builder = builder.with_config([("dfs.client.failover.max.attempts", "0")]);
     }
     let client = builder.build().map_err(|error| refusal(&url, error))?;
@@ -31,7 +31,7 @@ pub(super) async fn connect(options: &LibhdfsOptions) -> Result<Rc<Client>, Refu
     Ok(Rc::new(client))
 }
 
-/// Path of a file's chunks, without their numbers.
+/// Path of a file's chunks, without the chunk numbers.
 pub(super) fn path_of(options: &LibhdfsOptions, name: &str) -> String {
     let folder = options.hdfsdirectory.trim_end_matches('/');
     let name = name.trim_start_matches('/');
@@ -63,7 +63,7 @@ pub(super) fn refusal(what: &str, error: HdfsError) -> Refusal {
     Refusal::new(errno, format!("{what}: {}", sentence_of(&error)))
 }
 
-/// The part of an error that matters to a user: without the client's RPC layers, and the server's class names
+/// The part of an error that matters to a user, without the client's RPC layers and the server's class names
 /// and stack.
 fn sentence_of(error: &HdfsError) -> String {
     let text = match error {
@@ -96,7 +96,7 @@ fn sentence_of(error: &HdfsError) -> String {
     }
 }
 
-/// The name node's message, with an explanation of its exception if there is one.
+/// The name node's message, with an explanation of its exception if one is known.
 fn said_by_server(class: &str, said: &str) -> String {
     let said = first_line(said);
     let means = match short(class) {
@@ -104,7 +104,7 @@ fn said_by_server(class: &str, said: &str) -> String {
         "StandbyException" => {
             "this name node is on standby; name the active one, or the service of both (namenode=hdfs://NAME)"
         }
-        // The message from the server begins with the same words.
+        // The server's message begins with the same words as the explanation.
         "AccessControlException" if !said.is_empty() => return said,
         "AccessControlException" => "permission denied",
         "DSQuotaExceededException" | "NSQuotaExceededException" => "a quota is used up",
@@ -120,7 +120,7 @@ fn said_by_server(class: &str, said: &str) -> String {
     }
 }
 
-/// The first line of a text: servers put a stack trace after it, and the name of an exception before it.
+/// The first line of a text, without the exception's name at its start; servers append a stack trace to it.
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     let is_class = |word: &str| word.contains('.') && word.ends_with("Exception") && !word.contains(' ');
@@ -131,12 +131,12 @@ fn first_line(text: &str) -> String {
     line.trim().trim_end_matches('.').to_owned()
 }
 
-/// The class name without its package.
+/// The name of a class without its package.
 fn short(class: &str) -> &str {
     class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
-/// The errno for a class of name node exceptions.
+/// The errno for a class of exceptions of the name node.
 fn errno_of(class: &str) -> i32 {
     match short(class) {
         "AccessControlException" => libc::EACCES,

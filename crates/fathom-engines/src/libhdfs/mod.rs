@@ -1,7 +1,7 @@
-//! `libhdfs`: files of a Hadoop file system, by a client in Rust; neither a JVM nor Hadoop's own library is
-//! needed. Existing data cannot be changed in place, so a file of a job consists of many files (chunks):
-//! `chunks.rs` finds the one for an I/O and performs it, `cluster.rs` connects, `storage.rs` creates and
-//! removes them.
+//! `libhdfs`: files of a Hadoop file system, through a client in Rust that needs neither a JVM nor Hadoop's own
+//! library. Existing data cannot be changed in place, so a file of a job consists of many files (chunks).
+//! `chunks.rs` performs each I/O on its chunk, `cluster.rs` connects, and `storage.rs` creates and removes
+//! chunks.
 
 mod chunks;
 mod cluster;
@@ -22,12 +22,12 @@ use std::rc::Rc;
 use std::time::Duration;
 use storage::Folder;
 
-/// Maximum time that the end of a job waits for pending writes.
+/// Maximum time for which the end of a job waits for pending writes.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The engine.
 pub(crate) struct Libhdfs {
-    // Declared before the files, whose tasks end with it.
+    // Declared before the files, so that it is dropped first: the tasks use the files and end with it.
     tasks: Tasks,
     files: Vec<Rc<Chunks>>,
     job: String,
@@ -76,7 +76,7 @@ impl Engine for Libhdfs {
         Some(self.tasks.wait_for(async { file.sync().await.map_err(|refusal| refusal.errno) }))
     }
 
-    /// Names may refer to different chunks now.
+    /// Forgets the state of a file's chunks, because their names may refer to different chunks now.
     fn reopened(&mut self, index: usize) {
         self.files[index].forget();
     }

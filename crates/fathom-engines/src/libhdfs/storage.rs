@@ -25,7 +25,7 @@ pub(super) struct Folder {
 }
 
 struct Connection {
-    // Declared before the driver, whose tasks it uses.
+    // Declared before the driver, so that it is dropped first: it uses tasks of the driver.
     client: Rc<Client>,
     driver: Driver,
 }
@@ -48,13 +48,13 @@ impl Folder {
         path_of(&self.options, &name.to_string_lossy())
     }
 
-    /// Total bytes of the chunks before the first missing one; `None` if there are none.
+    /// Total size of the chunks before the first missing one; `None` if the first chunk is missing.
     fn size(&self, name: &Path) -> Result<Option<u64>, Refusal> {
         let Connection { client, driver } = self.connection()?;
         let (path, chunk) = (self.path(name), u64::from(self.options.chunk_size));
         driver.wait_for(async {
             let Some(first) = length_of(client, &path, 0).await? else { return Ok(None) };
-            // At least `found` chunks exist, and fewer than `missing`.
+            // The invariant: at least `found` chunks exist, and fewer than `missing`.
             let (mut found, mut missing) = (1, None);
             let mut last = first;
             while missing != Some(found) {
@@ -79,7 +79,7 @@ impl Folder {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), Refusal> {
-        // Without data to write there is nothing to do, because chunks are created when they are written.
+        // Without data to write, no layout is needed, because chunks are created when they are written.
         let Some(filling) = filling else { return Ok(()) };
         let connection = self.connection()?;
         let path = self.path(&entry.path);
@@ -91,7 +91,7 @@ impl Folder {
             (Ok(()), closed) => closed,
             (Err(errno), _) => {
                 let refusal = end.failure.take().unwrap_or_else(|| Refusal::of(errno, &path, ""));
-                // The last chunk may be incomplete.
+                // The last chunk may be incomplete, so it is removed.
                 let unfinished = name_of(&path, end.offset / chunk);
                 let _ = connection.driver.wait_for(remove(&connection.client, &unfinished));
                 Err(refusal)
@@ -122,7 +122,7 @@ impl Folder {
     }
 }
 
-/// Bytes of a chunk, if it exists.
+/// Length of a chunk in bytes, if it exists.
 async fn length_of(client: &Client, path: &str, number: u64) -> Result<Option<u64>, Refusal> {
     let path = name_of(path, number);
     match client.get_file_info(&path).await {
@@ -133,14 +133,14 @@ async fn length_of(client: &Client, path: &str, number: u64) -> Result<Option<u6
     }
 }
 
-/// The end of a file, where missing data is appended.
+/// The end of a file, at which missing data is appended.
 struct End<'a> {
     connection: &'a Connection,
     path: &'a str,
     chunk: u64,
     offset: u64,
     writer: Option<FileWriter>,
-    /// The server's error.
+    /// The server's error, if a request failed.
     failure: Option<Refusal>,
 }
 
@@ -162,7 +162,7 @@ impl End<'_> {
         self.connection.driver.wait_for(writer.close()).map_err(|error| refusal(self.path, error))
     }
 
-    /// Writes as much as still fits into the chunk.
+    /// Writes as many bytes as still fit into the chunk.
     fn append(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut writer = match self.writer.take() {
             Some(writer) => writer,

@@ -1,19 +1,19 @@
-//! Errors concerning logical units and sessions.
+//! Errors that concern logical units and sessions.
 
 use crate::net::library::LibraryError;
 use fathom_sys::Errno;
 use thiserror::Error;
 
-/// Why the name of a unit is invalid.
+/// Why the name of a logical unit is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnitError {
-    /// A password in the name; it is not shown.
+    /// The name contains a password, which is not shown.
     #[error(
         "a password does not belong in filename=, where everybody can read it: put user and password in the environment \
          variables LIBISCSI_CHAP_USERNAME and LIBISCSI_CHAP_PASSWORD"
     )]
     Password,
-    /// Not a URL of a logical unit.
+    /// The name is not a URL of a logical unit.
     #[error(
         "{0} is not a URL of iSCSI; a logical unit is named as in filename=iscsi\\://host\\:3260/iqn.2026-01.org.example\\:disk/1"
     )]
@@ -26,22 +26,22 @@ pub(super) enum UnitError {
     NoNumber { text: String, lun: String },
 }
 
-/// Why there is no session with a target.
+/// Why no session with a target could be established.
 #[derive(Debug, Error)]
 pub(super) enum SessionError {
-    /// Invalid name of the unit.
+    /// The name of the unit is invalid.
     #[error(transparent)]
     Unit(#[from] UnitError),
     /// The library cannot be loaded.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// A name that cannot be a C string.
+    /// A name contains a zero byte, so it cannot be a C string.
     #[error("{0:?} has a zero byte in it")]
     ZeroByte(String),
-    /// A user name or password that cannot be a C string.
+    /// The user name or the password contains a zero byte.
     #[error("user and password must not have a zero byte in them")]
     ZeroByteInUser,
-    /// A user without a password.
+    /// A user is given without a password.
     #[error("there is a user but no password: set the environment variable LIBISCSI_CHAP_PASSWORD")]
     NoPassword,
     /// The library ran out of memory.
@@ -62,7 +62,7 @@ pub(super) enum SessionError {
     /// The target's response contains no size.
     #[error("the target does not report the size of the unit")]
     NoSize,
-    /// A unit with a block size of 0.
+    /// The unit reports a block size of 0.
     #[error("the target reports blocks of 0 bytes")]
     EmptyBlocks,
 }

@@ -40,13 +40,13 @@ mod status {
     pub(super) const TIMEOUT: c_int = 0x0f00_0002;
 }
 
-/// Data of an I/O, passed to the library. Pinned while the I/O is in flight.
+/// Data of an I/O that is passed to the library; it must stay in place while the I/O is in flight.
 struct Slot {
     functions: Arc<Functions>,
     ends: *mut Ends,
     number: u32,
     length: u32,
-    /// The target transfers the bytes of the I/O, so a residual count has to be subtracted.
+    /// True if the target transfers the bytes of the I/O, so that a residual count has to be subtracted.
     transfers: bool,
     piece: Piece,
     range: Range,
@@ -54,7 +54,7 @@ struct Slot {
 
 /// The engine.
 pub(crate) struct Libiscsi {
-    /// Sessions: first those of the first file, then those of the second, and so on.
+    /// The sessions of all files: first those of the first file, then those of the second, and so on.
     sessions: Polled<Session>,
     sessions_of_file: usize,
     slots: Box<[Slot]>,
@@ -163,7 +163,7 @@ impl Engine for Libiscsi {
 }
 
 impl Libiscsi {
-    /// Handles an I/O that cannot be started.
+    /// Ends an I/O that cannot be started.
     #[cold]
     fn refuse(&mut self, slot: u32, errno: i32, why: &str) -> Queued {
         self.sessions.ends().explain(slot, why);
@@ -244,7 +244,7 @@ impl Libiscsi {
     }
 }
 
-/// Called by the library once for each command.
+/// The library calls this once for each command.
 unsafe extern "C" fn ended(context: *mut Context, how: c_int, task: *mut c_void, private: *mut c_void) {
     let task: *mut Task = task.cast();
     // SAFETY: the library returns what `start` passed: a slot of the engine, and the task created for it,
@@ -281,7 +281,7 @@ impl Drop for Libiscsi {
         if self.sessions.ends().in_flight() == 0 {
             self.sessions.clients.iter_mut().flatten().for_each(Session::log_out);
         }
-        // Declared before the slots, which callbacks of I/O in flight still use.
+        // The sessions are dropped before the slots, because callbacks of I/Os in flight still use these.
         self.sessions.clients.clear();
     }
 }

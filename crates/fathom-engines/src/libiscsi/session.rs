@@ -91,7 +91,7 @@ pub(super) struct Session {
     pub(super) block_length: u32,
 }
 
-/// Timeout for a target during session setup, s.
+/// Timeout of requests to a target during session setup, in s.
 const SETUP_LIMIT: c_int = 30;
 const NORMAL_SESSION: c_int = 2;
 /// Operation code of READ CAPACITY (16).
@@ -117,7 +117,7 @@ impl Session {
         unsafe {
             (functions.set_target)(context, target.as_ptr());
             (functions.set_session_type)(context, NORMAL_SESSION);
-            // Automatic reconnection would hide the loss of a connection.
+            // The library must not reconnect automatically, because that would hide the loss of a connection.
             (functions.set_no_reconnect)(context, 1);
             (functions.set_timeout)(context, SETUP_LIMIT);
         }
@@ -127,12 +127,13 @@ impl Session {
             return Err(session.why_not_connected(&unit.portal));
         }
         session.read_capacity()?;
-        // The supervisor limits the duration of an I/O. SAFETY: as above.
+        // No timeout is set, because the supervisor limits the duration of an I/O. SAFETY: as above.
         unsafe { (functions.set_timeout)(context, 0) };
         Ok(session)
     }
 
-    /// The library does not report why a connection failed; a separate attempt does.
+    /// Finds out why a connection failed: the library does not report the reason, so another attempt is made
+    /// without it.
     fn why_not_connected(&self, portal: &str) -> SessionError {
         let (host, port) = portal.rsplit_once(':').unwrap_or((portal, ""));
         let host = host.trim_matches(['[', ']']).to_owned();
@@ -143,7 +144,7 @@ impl Session {
         }
     }
 
-    /// User and password (CHAP), from the environment variables that libiscsi's own programs use.
+    /// Sets user and password (CHAP) from the environment variables that libiscsi's own programs use.
     fn name_user(&self, unit: &Unit) -> Result<(), SessionError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(user) = unit.user.clone().or_else(|| variable("LIBISCSI_CHAP_USERNAME")) else {
@@ -185,7 +186,7 @@ impl Session {
         Ok(())
     }
 
-    /// Bytes of the unit.
+    /// Size of the unit in bytes.
     pub(super) fn size(&self) -> u64 {
         self.blocks.saturating_mul(u64::from(self.block_length))
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The job's logical units.
 pub(super) struct Units {
     initiator: String,
-    /// Sessions opened to determine sizes, by URL; the engine takes them over.
+    /// Sessions that were opened to determine sizes, by URL; the engine takes them over.
     held: RefCell<BTreeMap<String, Session>>,
 }
 
@@ -25,7 +25,7 @@ impl Units {
         Units { initiator: initiator.to_owned(), held: RefCell::default() }
     }
 
-    /// Takes the existing session for a unit.
+    /// Takes the session that was opened for a unit, if any.
     pub(super) fn take_session(&self, url: &str) -> Option<Session> {
         self.held.borrow_mut().remove(url)
     }
@@ -52,7 +52,7 @@ impl Storage for Units {
         Ok(FileEntry::new(name, FileKind::Volume, size))
     }
 
-    /// A logical unit always has its full size, so there is nothing to lay out.
+    /// Does nothing, because a logical unit always has its full size.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,
@@ -63,7 +63,7 @@ impl Storage for Units {
         Ok(())
     }
 
-    /// A logical unit is never removed.
+    /// Does nothing, because a logical unit is never removed.
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

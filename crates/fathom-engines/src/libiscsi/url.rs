@@ -15,7 +15,7 @@ pub(super) struct Unit {
     /// The target's name, such as `iqn.2026-01.org.example:disk`.
     pub(super) target: String,
     pub(super) lun: i32,
-    /// User for authentication (CHAP), if the target requires it.
+    /// User name for authentication (CHAP), if the name contains one.
     pub(super) user: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Unit {
     }
 }
 
-/// `user%password@` or `user:password@`. The text need not be a valid URI.
+/// True for a text with `user%password@` or `user:password@`, even if it is not a valid URI.
 fn has_password(text: &str) -> bool {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or("");

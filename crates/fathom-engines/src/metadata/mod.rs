@@ -1,6 +1,6 @@
 //! `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`, `dirdelete`: one operation on one name per
-//! I/O. At queue depth 1 it is a system call, as with fio; above that it is an io_uring request
-//! (`requests.rs`).
+//! I/O. At queue depth 1, the operation is a system call, as with fio; at higher depths, it is an io_uring
+//! request (`requests.rs`).
 
 mod operation;
 mod requests;
@@ -53,12 +53,12 @@ kinds! {
 pub(crate) struct Names<K> {
     operation: Operation,
     places: Vec<TargetName>,
-    /// Keeps the descriptors in `places` valid.
+    /// Keeps the directory descriptors in `places` open.
     _directories: Vec<Arc<OwnedFd>>,
     results: Results,
-    /// Used for depths above 1.
+    /// The ring, for depths above 1.
     requests: Option<Box<Requests>>,
-    /// Target of the latest I/O in each slot.
+    /// Target of the most recent I/O in each slot.
     last: Vec<u32>,
     files: Vec<OpenFile>,
     kind: PhantomData<K>,
@@ -133,7 +133,7 @@ impl<K: Kind> Engine for Names<K> {
     }
 }
 
-/// The operation, for an engine of this module; other engines have none.
+/// The operation of an engine in this module; other engines have none.
 const fn metadata_of(definition: &EngineDef) -> Metadata {
     match definition.metadata {
         Some(metadata) => metadata,

@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// Mode of new files, as in fio.
 pub(super) const FILE_MODE: libc::mode_t = 0o600;
-/// Mode of new directories: fio's have no permissions.
+/// Mode of new directories: as in fio, they have no permissions.
 pub(super) const DIRECTORY_MODE: libc::mode_t = 0;
-/// Flags of new files: an existing symbolic link is an error and is not followed.
+/// Flags for creating files: an existing symbolic link is an error and is not followed.
 pub(super) const CREATE_FLAGS: libc::c_int = libc::O_CREAT | libc::O_RDWR | libc::O_NOFOLLOW;
 
 /// A metadata operation.
@@ -34,7 +34,7 @@ pub(super) enum Operation {
     DeleteDirectory,
 }
 
-/// Buffers for results of system calls.
+/// Buffers into which system calls write their results.
 pub(super) struct Results {
     attributes: MaybeUninit<libc::stat>,
     more: MaybeUninit<libc::statx>,
@@ -61,7 +61,7 @@ impl Operation {
         }
     }
 
-    /// Performs the operation; negative if it failed, with the error in `errno`.
+    /// Performs the operation. The result is negative if it failed, with the error in `errno`.
     #[inline(always)]
     pub(super) fn perform(self, place: &TargetName, results: &mut Results) -> libc::c_int {
         let (directory, name) = (place.directory, place.name.as_ptr());
@@ -89,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// Advice after an operation on this target has failed.
+    /// Advice for the user after the operation has failed on this target.
     pub(super) fn advice(self, name: &str) -> Option<String> {
         let path = Path::new(name);
         let directory =

@@ -1,5 +1,5 @@
-//! Metadata operations as io_uring requests, so that many are in flight. The kernel uses worker threads for
-//! them, because all of them may block.
+//! Metadata operations as io_uring requests, so that many can be in flight. The kernel performs them in worker
+//! threads, because all of them may block.
 
 use super::operation::{CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, Operation};
 use crate::ring::Ring;
@@ -9,38 +9,39 @@ use fathom_sys::Errno;
 use io_uring::{cqueue, opcode, squeue, types};
 use std::time::Duration;
 
-/// Marks the first of two requests in the user data; the remaining bits are the slot.
+/// Bit in the user data that marks the first of two requests; the remaining bits are the slot.
 const FIRST: u64 = 1 << 32;
 /// Recommended alternative if the ring does not support the operation.
 const INSTEAD: &str = "iodepth=1";
 
-/// A ring, and memory that its requests need while in flight.
+/// A ring, and the memory that its requests need while in flight.
 pub(super) struct Requests {
     ring: Ring,
     operation: Operation,
     /// Number of requests per operation.
     per_operation: u32,
-    /// Attribute buffers, by slot.
+    /// Attribute buffers, indexed by slot.
     attributes: Box<[libc::statx]>,
     ends: Ends,
     pub(super) features: Vec<&'static str>,
 }
 
-/// Meaning of completions, by slot: the bytes to report, and the error of the first of two requests.
+/// Meaning of completions, indexed by slot: the number of bytes to report, and the error of the first of two
+/// requests.
 struct Ends {
     lengths: Box<[u32]>,
     errors: Box<[i32]>,
 }
 
 impl Requests {
-    /// A ring for a job of this depth; an error names what the kernel lacks or forbids.
+    /// Creates a ring for a job of this depth. An error names what the kernel lacks or forbids.
     pub(super) fn new(setup: &Setup<'_>, operation: Operation) -> Result<Requests, SetupError> {
         let per_operation = if operation == Operation::CreateFile { 2 } else { 1 };
         let depth = setup.depth as usize;
         let (mut ring, mut features) = Ring::new(setup, setup.depth.saturating_mul(per_operation), INSTEAD)?;
         check(&ring, operation)?;
         if operation == Operation::CreateFile {
-            // Files are opened into a table of the ring and never get a descriptor.
+            // Files are opened into a table of the ring, so they never get a descriptor.
             ring.setup.submitter().register_files(&vec![-1; depth]).map_err(|error| {
                 SetupError::new(error.into(), "io_uring_register_files").with_advice(format!(
                     "a smaller iodepth= or {INSTEAD} needs fewer files in the table of the ring"
@@ -63,14 +64,14 @@ impl Requests {
         })
     }
 
-    /// Queues an operation that will report `length` bytes.
+    /// Queues an operation whose completion reports `length` bytes.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, place: &TargetName, length: u32) -> Result<(), Errno> {
         self.ends.lengths[slot as usize] = length;
         let entry = self.entry(slot, place);
         if self.operation == Operation::CreateFile {
             let close = opcode::Close::new(types::Fixed(slot)).build().user_data(u64::from(slot));
-            // Only the completion of the close shows that both have succeeded; a failed open ends both.
+            // The open reports only a failure; the completion of the close shows that both have succeeded.
             let open = entry
                 .user_data(FIRST | u64::from(slot))
                 .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
@@ -95,7 +96,7 @@ impl Requests {
                 .file_index(types::DestinationSlot::try_from_slot_target(slot).ok())
                 .build(),
             Operation::CreateDirectory => opcode::MkDirAt::new(directory, name).mode(DIRECTORY_MODE).build(),
-            // statx is the only such request; its basic part is what stat(2) returns.
+            // statx is the only such request; its basic attributes are those of stat(2).
             Operation::Stat { flags } => statx(flags, libc::STATX_BASIC_STATS),
             Operation::Statx => statx(libc::AT_STATX_SYNC_AS_STAT, libc::STATX_ALL),
             Operation::DeleteFile => opcode::UnlinkAt::new(directory, name).build(),
@@ -124,7 +125,7 @@ impl Requests {
 }
 
 impl Ends {
-    /// The completion of an operation; `None` for its first request.
+    /// The completion of an operation; `None` for the first of its two requests.
     fn end_of(&mut self, entry: &cqueue::Entry) -> Option<Completion> {
         let slot = entry.user_data() as u32;
         if entry.user_data() & FIRST != 0 {
@@ -149,7 +150,7 @@ fn check(ring: &Ring, operation: Operation) -> Result<(), SetupError> {
         Operation::Stat { .. } | Operation::Statx => (&[opcode::Statx::CODE], "statx", "5.6"),
         Operation::DeleteFile | Operation::DeleteDirectory => (&[opcode::UnlinkAt::CODE], "unlinkat", "5.11"),
     };
-    // Files without descriptors were introduced two releases before the flag that reports support for them.
+    // The kernel has no flag for this feature, so another one is tested that was introduced two releases later.
     let is_new_enough =
         operation != Operation::CreateFile || ring.setup.params().is_feature_skip_cqe_on_success();
     if is_new_enough && ring.supports(codes) {

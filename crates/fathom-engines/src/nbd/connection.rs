@@ -12,17 +12,17 @@ use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Timeout of each step of the handshake.
+/// Time limit of each step of the handshake.
 pub(super) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes per read from the socket; data is then copied into the I/O buffers.
+/// Number of bytes per read from the socket; data is copied from there into the I/O buffers.
 const INCOMING: usize = 256 << 10;
-/// Data of at least this length is received directly into the I/O buffer.
+/// Minimum length of data that is received directly into the I/O buffer.
 const DIRECT: usize = 16 << 10;
-/// Extra bytes per read, enough for the headers of replies.
+/// Number of extra bytes per direct read, enough for the headers of further replies.
 const BESIDE_DIRECT: usize = 4 << 10;
-/// Maximum number of pieces per send: headers and data of requests.
+/// Maximum number of pieces per send call; headers and data of requests are separate pieces.
 const PIECES: usize = 128;
-/// Maximum length of a reply chunk without data: an error and its text.
+/// Maximum length of a reply chunk without data, which holds an error and its text.
 const LONGEST_TEXT: u32 = 1 << 15;
 
 /// An I/O in flight.
@@ -30,11 +30,11 @@ const LONGEST_TEXT: u32 = 1 << 15;
 pub(super) struct InFlight {
     pub(super) request: Request,
     pub(super) buffer: *mut u8,
-    /// Its connection; [`FREE`](InFlight::FREE) for none.
+    /// The connection that carries the I/O; [`FREE`](InFlight::FREE) for none.
     pub(super) connection: u32,
-    /// Bytes of a read that have been received.
+    /// Number of bytes of a read that have been received.
     received: u32,
-    /// The first error received so far.
+    /// The first error that the server has reported for the I/O.
     error: u32,
 }
 
@@ -53,7 +53,7 @@ impl InFlight {
         InFlight { request, buffer, connection, received: 0, error: 0 }
     }
 
-    /// Resets everything received so far.
+    /// Resets the received parts of a reply.
     pub(super) fn begin_anew(&mut self) {
         (self.received, self.error) = (0, 0);
     }
@@ -66,7 +66,7 @@ impl InFlight {
         self.connection = InFlight::FREE;
     }
 
-    /// Result of the I/O: bytes, or `-errno`.
+    /// Result of the I/O: number of bytes, or `-errno`.
     fn result(&self) -> i64 {
         match (self.error, self.request.command) {
             (0, Command::Read) if self.received != self.request.length => -i64::from(libc::EPROTO),
@@ -77,7 +77,8 @@ impl InFlight {
     }
 }
 
-/// The protocol's error numbers equal Linux's on most machines; unknown ones count as EINVAL.
+/// The errno for an error of the protocol. Its numbers equal Linux's on most machines; unknown ones become
+/// EINVAL.
 fn errno_of(error: u32) -> i32 {
     match error {
         1 => libc::EPERM,
@@ -91,7 +92,7 @@ fn errno_of(error: u32) -> i32 {
     }
 }
 
-/// The lower half of a request's cookie is its slot.
+/// The slot of a request, which is the lower half of its cookie.
 pub(super) fn slot_of(cookie: u64) -> u32 {
     cookie as u32
 }
@@ -102,11 +103,11 @@ pub(super) trait Listener {
     fn find(&mut self, cookie: u64) -> Option<&mut InFlight>;
     /// True if there is room for another completion.
     fn has_room(&self) -> bool;
-    /// True if an I/O that the server refuses because it is shutting down should wait for the next connection.
+    /// True if an I/O waits for the next connection when the server refuses it because it is shutting down.
     fn outlasts_servers(&self) -> bool;
     /// The I/O has completed.
     fn ended(&mut self, cookie: u64, result: i64);
-    /// The server's text about an error.
+    /// The server has sent a text about an error.
     fn explained(&mut self, cookie: u64, text: &str);
 }
 
@@ -119,7 +120,7 @@ pub(super) enum Broken {
     Closed,
     /// The server is shutting down.
     ShuttingDown,
-    /// The server violated the protocol.
+    /// The server violated the protocol in this way.
     Violation(&'static str),
 }
 
@@ -156,23 +157,23 @@ pub(super) struct Connection {
     transport: Transport,
     pub(super) export: Export,
     outgoing: VecDeque<Outgoing>,
-    /// Total number of bytes to send.
+    /// Total number of bytes that have yet to be sent.
     unsent: usize,
-    /// Bytes of the first request that have been sent.
+    /// Number of bytes of the first request that have been sent.
     sent: usize,
     incoming: Box<[u8]>,
-    /// Bytes per read: few if most data is received directly.
+    /// Number of bytes per read; small if most data is received directly.
     at_once: usize,
-    /// Range of unprocessed bytes.
+    /// Start of the unprocessed bytes in the buffer.
     from: usize,
     to: usize,
     arriving: Option<Arriving>,
-    /// Requests without a complete reply.
+    /// Number of requests without a complete reply.
     pub(super) in_flight: u32,
 }
 
 impl Connection {
-    /// Connects to the export; each step is limited to `limit`.
+    /// Connects to the export. Each step may take up to `limit`.
     pub(super) fn open(target: &ExportUri, limit: Duration) -> Result<Connection, HandshakeError> {
         let socket = Socket::connect(&target.address, limit).map_err(HandshakeError::NotConnected)?;
         socket.limit_waits(Some(limit)).map_err(HandshakeError::NotConnected)?;
@@ -216,24 +217,24 @@ impl Connection {
         self.in_flight += 1;
     }
 
-    /// Bytes that have not been sent yet.
+    /// Number of bytes that have yet to be sent.
     #[inline]
     pub(super) fn unsent(&self) -> usize {
         self.unsent
     }
 
-    /// Events to poll for.
+    /// Events for which the socket must be polled.
     pub(super) fn awaited(&self) -> Awaited {
         self.transport.awaited(!self.outgoing.is_empty())
     }
 
-    /// True for a single unsent request with nothing else in flight: waiting for socket space then delays
-    /// nothing, and takes fewer calls than polling.
+    /// True if the only unsent request is the only one in flight. Waiting for socket space then delays no other
+    /// request, and takes fewer calls than polling.
     pub(super) fn is_alone(&self) -> bool {
         self.in_flight == 1 && !self.outgoing.is_empty() && !self.is_encrypted()
     }
 
-    /// Sends as much as possible, or everything if waiting is allowed and no signal arrives.
+    /// Sends as many bytes as possible, or all of them if waiting is allowed and no signal arrives.
     #[inline]
     pub(super) fn send(&mut self, wait: Wait) -> Result<(), Broken> {
         self.transport.send_rest().map_err(Broken::Socket)?;
@@ -249,7 +250,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Removes `taken` bytes that were sent.
+    /// Removes the first `taken` bytes, which were sent.
     fn forget(&mut self, mut taken: usize) {
         self.unsent -= taken;
         while let Some(first) = self.outgoing.front() {
@@ -269,10 +270,10 @@ impl Connection {
         self.outgoing.is_empty() && !self.awaited().to_send
     }
 
-    /// Receives what the server has sent. Returns `EAGAIN` if there is nothing and waiting is not allowed,
-    /// `EINTR` after a signal.
+    /// Receives what the server has sent. Returns `EAGAIN` if no data is available and waiting is not allowed,
+    /// and `EINTR` after a signal.
     pub(super) fn receive(&mut self, listener: &mut impl Listener, wait: Wait) -> Result<(), Broken> {
-        // First come earlier replies whose completions did not fit.
+        // Earlier replies are processed first, if their completions did not fit last time.
         let waiting = self.to - self.from;
         self.read_replies(listener)?;
         if !listener.has_room() || (waiting > 0 && self.to - self.from < waiting && wait == Wait::Allowed) {
@@ -285,7 +286,7 @@ impl Connection {
         self.read_replies(listener)
     }
 
-    /// Receives into the buffer of a large read, and what follows into the connection's own buffer.
+    /// Receives into the buffer of a large read; data after it goes into the connection's own buffer.
     fn fill(&mut self, wait: Wait) -> Result<usize, Errno> {
         if self.from == self.to {
             (self.from, self.to) = (0, 0);
@@ -313,7 +314,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Processes received bytes while there is room for completions.
+    /// Processes received bytes as long as completions fit.
     fn read_replies(&mut self, listener: &mut impl Listener) -> Result<(), Broken> {
         while listener.has_room() {
             if let Some(data) = &mut self.arriving {
@@ -365,7 +366,7 @@ impl Connection {
         self.end(listener, cookie)
     }
 
-    /// Processes a chunk of a reply whose header has `length` bytes; false if more of it has to arrive first.
+    /// Processes a chunk of a reply with this header. Returns false if more of the chunk has to arrive first.
     fn part(&mut self, listener: &mut impl Listener, head: ReplyHead, length: usize) -> Result<bool, Broken> {
         let ReplyHead::Chunk { is_last, kind, cookie, length: after } = head else { return Ok(true) };
         let come = &self.incoming[self.from + length..self.to];
@@ -416,7 +417,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a disconnect request. With requests in flight, it only announces that no more will follow.
+    /// Sends a disconnect request. With requests in flight, it only announces that no further requests will
+    /// follow.
     pub(super) fn take_leave(&mut self) {
         if self.in_flight > 0 || !self.outgoing.is_empty() {
             self.transport.socket().end_sending();
@@ -424,14 +426,14 @@ impl Connection {
         }
         let request = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
         if self.transport.socket().limit_waits(Some(Duration::from_millis(100))).is_ok() {
-            // A server that is gone needs no request.
+            // Errors are ignored, because a server that is gone needs no request.
             let _ = self.transport.waiting().write_all(&request.bytes());
         }
     }
 
-    /// After [`take_leave`](Connection::take_leave) with requests in flight: receives the remaining replies,
-    /// because some servers drop all their clients if a reply cannot be delivered. The data is discarded,
-    /// because the I/O buffers may no longer exist.
+    /// Receives the remaining replies after [`take_leave`](Connection::take_leave), because some servers drop
+    /// all their clients if a reply cannot be delivered. The data is discarded, because the I/O buffers may no
+    /// longer exist.
     pub(super) fn hear_out(&mut self, until: Instant) {
         if self.in_flight == 0 {
             return;
@@ -460,7 +462,7 @@ impl Arriving {
     }
 }
 
-/// Destination of a read's data, if it is within the requested range.
+/// The destination of a read's data, if the data is within the requested range.
 fn begin_data(
     unit: &mut InFlight,
     cookie: u64,
@@ -471,7 +473,7 @@ fn begin_data(
     let asked = &unit.request;
     let from = offset.checked_sub(asked.offset).filter(|_| asked.command == Command::Read);
     let total = u64::from(unit.received) + u64::from(length);
-    // The server chooses the offset, so a sum that wraps around must not pass for a valid one.
+    // The server chooses the offset, so a sum that wraps around must not be mistaken for a valid one.
     let fits = |from: &u64| from.checked_add(length.into()).is_some_and(|end| end <= u64::from(asked.length));
     let Some(from) = from.filter(fits).filter(|_| total <= u64::from(asked.length)) else {
         return Err(Broken::Violation("unrequested data received"));
@@ -483,7 +485,7 @@ fn begin_data(
     Ok(Arriving { cookie, place, left: length as usize, is_last })
 }
 
-/// Lists the next pieces to send, without the first `sent` bytes; returns their number.
+/// Lists the next pieces to send, leaving out the first `sent` bytes; returns the number of pieces.
 #[inline]
 fn gather<'a>(
     outgoing: &'a VecDeque<Outgoing>,

@@ -1,4 +1,4 @@
-//! Errors concerning URIs and exports.
+//! Errors that concern URIs and exports.
 
 use super::wire::reply;
 use crate::net::tls::TlsError;
@@ -16,22 +16,22 @@ pub(super) enum UriError {
     /// Another protocol.
     #[error("uri={text}: {scheme} is not supported; there are nbd, nbds, nbd+unix and nbds+unix")]
     UnknownScheme { text: String, scheme: String },
-    /// A URI of a local server without its socket.
+    /// The URI of a local server lacks its socket.
     #[error("uri={0}: ?socket=PATH is missing, which names the server's socket")]
     NoSocket(String),
-    /// A URI of a remote server with a socket.
+    /// The URI of a remote server names a socket.
     #[error("uri={0}: socket= belongs to nbd+unix:// and nbds+unix://")]
     UselessSocket(String),
-    /// A URI of a remote server without a host.
+    /// The URI of a remote server lacks a host.
     #[error("uri={0}: the host is missing")]
     NoHost(String),
     /// A port that is not a 16-bit number.
     #[error("uri={text}: {port} is not a port")]
     NoPort { text: String, port: String },
-    /// Escaped bytes that are not UTF-8.
+    /// Escaped bytes in the URI are not UTF-8.
     #[error("{0}: the escaped characters are not UTF-8")]
     NoText(String),
-    /// Pre-shared keys instead of certificates.
+    /// The URI asks for pre-shared keys instead of certificates.
     #[error("tls-psk-file: pre-shared keys are not supported; use certificates (tls-certificates=DIR)")]
     SharedKeys,
     /// An unknown parameter.
@@ -59,16 +59,16 @@ pub(super) enum HandshakeError {
     /// Another protocol.
     #[error("the server does not speak NBD")]
     NotNbd,
-    /// A later version of NBD.
+    /// The server speaks a later version of NBD.
     #[error("the server does not speak the current NBD protocol")]
     UnknownNbd,
-    /// A violation of the protocol.
+    /// The server violated the protocol.
     #[error("the server breaks the NBD protocol")]
     Violation,
-    /// An old server that does not support TLS.
+    /// The server is too old for TLS.
     #[error("the server is too old for TLS")]
     TooOldForTls,
-    /// An old server that does not support export names.
+    /// The server is too old for export names.
     #[error("the server is too old for names of exports: leave the name out of uri=")]
     TooOldForNames,
     /// TLS cannot be started.
@@ -77,7 +77,7 @@ pub(super) enum HandshakeError {
     /// The server refuses TLS or the export.
     #[error("{what}: {}{}{}", reason_of(*.kind), in_brackets(.said), listed(.exports))]
     Refused {
-        /// What is refused: `TLS`, or the export.
+        /// The refused item: `TLS`, or the export.
         what: String,
         /// The kind of reply, from [`reply`].
         kind: u32,
@@ -89,13 +89,13 @@ pub(super) enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// The server refuses `what` with this text.
+    /// The server has refused `what` with this text.
     pub(super) fn refused(what: &str, kind: u32, text: &[u8]) -> HandshakeError {
         let said = String::from_utf8_lossy(text).trim().replace(char::is_control, " ");
         HandshakeError::Refused { what: what.to_owned(), kind, said, exports: Vec::new() }
     }
 
-    /// The error of the job.
+    /// The errno with which the job fails.
     pub(super) fn errno(&self) -> Errno {
         Errno(match self {
             HandshakeError::NotConnected(error) => error.raw_os_error().unwrap_or(libc::EIO),

@@ -1,4 +1,4 @@
-//! From a connected socket to an export: greeting, TLS, options.
+//! Leads from a connected socket to an export: greeting, TLS, options.
 
 use super::error::HandshakeError;
 use super::uri::ExportUri;
@@ -16,7 +16,7 @@ const MOST_REPLIES: usize = 10_000;
 pub(super) struct Export {
     /// Bytes.
     pub(super) size: u64,
-    /// Its capabilities ([`transmission`]).
+    /// Capabilities of the export ([`transmission`]).
     pub(super) flags: u16,
     /// True if structured replies were negotiated.
     pub(super) structured: bool,
@@ -172,12 +172,12 @@ impl Talk<'_> {
         Err(HandshakeError::Violation)
     }
 
-    /// The export was refused; lists existing exports for the message.
+    /// Reports that the export was refused; the message lists the exports that exist.
     fn refused(&mut self, kind: u32, text: &[u8], target: &ExportUri) -> HandshakeError {
         let mut error = HandshakeError::refused(name_of(target), kind, text);
         if let HandshakeError::Refused { kind: reply::UNKNOWN, exports, .. } = &mut error {
             *exports = self.names().unwrap_or_default();
-            // Does not wait for the answer.
+            // The server's reply is not awaited.
             let _ = self.send_option(option::ABORT, &[]);
         }
         error
@@ -199,7 +199,7 @@ impl Talk<'_> {
         Ok(names)
     }
 
-    /// Selects an export with the old option; a server that does not have it simply disconnects.
+    /// Selects an export with the old option; a server without such an export simply disconnects.
     fn choose_as_before(&mut self, target: &ExportUri, no_zeroes: bool) -> Result<Export, HandshakeError> {
         self.send_option(option::EXPORT_NAME, target.export.as_bytes())?;
         let size = self.u64().map_err(|_| HandshakeError::refused(name_of(target), reply::UNKNOWN, &[]))?;

@@ -1,6 +1,6 @@
-//! `nbd`: a network block device, by our own client of the NBD protocol (doc/proto.md of the NBD project). All
-//! requests of a batch are sent with one call, and all available replies received with one; calls only wait
-//! when the loop waits. `uri.rs` parses the URI, `handshake.rs` negotiates, `connection.rs` moves data.
+//! `nbd`: a network block device, through fathom's own client of the NBD protocol (doc/proto.md of the NBD
+//! project). One call sends all requests of a batch, and one call receives all available replies. Calls block
+//! only when the loop waits. `uri.rs` parses the URI, `handshake.rs` negotiates, `connection.rs` moves data.
 
 mod connection;
 mod error;
@@ -30,14 +30,14 @@ use uri::ExportUri;
 pub(crate) use uri::files as files_of;
 use wire::{Command, Request, flag, transmission};
 
-/// Maximum number of request bytes that may be held back for batching.
+/// Maximum number of bytes of requests that are held back for batching.
 const HELD_BACK: usize = 128 << 10;
 /// Interval between two attempts to reconnect.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// Timeout of each attempt.
+/// Timeout of each attempt to reconnect.
 const RETRY_LIMIT: Duration = Duration::from_secs(5);
 
-/// Maximum time that servers may send replies after the end of the job.
+/// Maximum time for which servers may send replies after the end of the job.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A connection, or what remains of one.
@@ -46,7 +46,7 @@ struct Link {
     lost: Option<Lost>,
 }
 
-/// A connection to be restored.
+/// A connection that is to be restored.
 struct Lost {
     since: Instant,
     next_try: Instant,
@@ -58,12 +58,12 @@ pub(crate) struct Nbd {
     job: String,
     target: ExportUri,
     links: Vec<Link>,
-    /// In-flight I/Os by slot; the last one is for a sync outside of the loop.
+    /// I/Os in flight, indexed by slot; the last one is for a sync outside of the loop.
     units: Box<[InFlight]>,
     sync_result: Option<i64>,
-    /// Completions that did not need a reply from the server.
+    /// Completions that needed no reply from the server.
     ended: VecDeque<(u32, i64)>,
-    /// The server's error texts and cookies, by slot.
+    /// For each slot, the cookie and the server's error text.
     explained: Vec<Option<(u64, String)>>,
     awaited: Vec<Awaited>,
     write: Command,
@@ -73,7 +73,7 @@ pub(crate) struct Nbd {
     next_link: usize,
     requests: u32,
     queued: u32,
-    /// From this many bytes on, requests are sent without further batching.
+    /// Number of unsent bytes from which requests are sent without further batching.
     held_back: usize,
     reconnect: Duration,
     remarks: Vec<String>,
@@ -125,7 +125,8 @@ impl EngineType for Nbd {
             next_link: 0,
             requests: 0,
             queued: 0,
-            // A call on a local socket is cheap, and the server can begin immediately.
+            // On a local socket, requests are not held back: a call is cheap, and the server can begin
+            // immediately.
             held_back: if is_local { 0 } else { HELD_BACK },
             reconnect: options.reconnect,
             remarks: first_remarks(setup),
@@ -160,7 +161,7 @@ impl Engine for Nbd {
         let unit =
             InFlight::new(Request { flags, command, cookie, offset, length }, io.buffer(), link as u32);
         self.units[slot as usize] = unit;
-        // If the connection is being restored, the request is sent afterwards with all others.
+        // If the connection is being restored, the request is sent later, together with all others.
         if let Some(connection) = &mut self.links[link].connection {
             connection.add(&unit);
         }
@@ -168,9 +169,9 @@ impl Engine for Nbd {
         Queued::Pending
     }
 
-    /// Over TCP, requests are sent when the loop next polls for completions, which it does before any wait:
-    /// everything that replaces simultaneous completions is then sent in one call, and one segment. Long before
-    /// the socket could fill up, they are sent immediately.
+    /// Over TCP, requests are sent when the loop next polls for completions, which it does before any wait. The
+    /// requests that replace simultaneous completions are then sent in one call, and in one segment. If many
+    /// bytes are pending, they are sent immediately, long before the socket could fill up.
     #[inline]
     fn commit(&mut self) -> Result<u32, Errno> {
         for index in 0..self.links.len() {
@@ -209,7 +210,7 @@ impl Engine for Nbd {
                         Ok(()) | Err(Errno(libc::EINTR)) => {}
                         Err(errno) => break -i64::from(errno.0),
                     }
-                    // Completions of other I/Os are listed when the loop asks for them.
+                    // Completions of other I/Os are kept until the loop asks for them.
                     self.ended.extend(others.list().iter().map(|end| (end.slot, end.result)));
                 }
             }
@@ -278,7 +279,7 @@ impl Nbd {
         }
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
+    /// Lists completions until `min` are listed, `out` is full, nothing is in flight, or the timeout expires.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         let until = span.filter(|span| !span.is_zero()).map(|span| Instant::now() + span);
         for index in 0..self.links.len() {
@@ -320,7 +321,7 @@ impl Nbd {
         }
     }
 
-    /// Receives from the servers. Waits here only if there is a single connection with nothing to send.
+    /// Receives from the servers. Blocks only if there is a single connection that has no data to send.
     #[inline]
     fn receive(&mut self, may_wait: bool, out: &mut Completions) -> Received {
         let is_only = self.links.len() == 1;
@@ -376,7 +377,7 @@ impl Nbd {
         socket::wait_for_any(&self.awaited, span).map(|_| ())
     }
 
-    /// A connection was lost: its I/Os fail, or wait for a new one.
+    /// Handles the loss of a connection: its I/Os fail, or wait for a new connection.
     #[cold]
     fn lose(&mut self, link: usize, broken: &Broken) {
         self.links[link].connection = None;
@@ -445,7 +446,8 @@ impl Nbd {
         connection.export.flags == self.flags && size.max().unwrap_or(0) <= connection.export.size
     }
 
-    /// A connection was restored: everything that was in flight is sent again, in the same order.
+    /// Continues after a connection was restored: all requests that were in flight are sent again, in the same
+    /// order.
     fn take_up(&mut self, link: usize, mut connection: Connection) {
         let mut again: Vec<&mut InFlight> =
             self.units.iter_mut().filter(|unit| !unit.is_free() && unit.connection == link as u32).collect();
@@ -488,7 +490,8 @@ impl Drop for Nbd {
 /// Result of receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Received {
-    /// Bytes; there may be more, possibly only inside the TLS layer, which does not make the socket ready.
+    /// Bytes were received. There may be more, possibly only inside the TLS layer, which does not make the
+    /// socket ready.
     Something,
     /// Nothing was received on any connection.
     Nothing,
@@ -496,7 +499,7 @@ enum Received {
     Signal,
 }
 
-/// Destination of the completions of one reap.
+/// The list that receives the completions of one reap.
 struct Ends<'a> {
     link: u32,
     units: &'a mut [InFlight],
@@ -548,7 +551,7 @@ fn connect(target: &ExportUri) -> Result<Connection, SetupError> {
         .map_err(|error| refused(error.errno(), format!("{target}: {error}")))
 }
 
-/// Refuses jobs with requirements that the export does not meet.
+/// Refuses a job whose requirements the export does not meet.
 fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Result<(), SetupError> {
     let export = connection.export;
     let options = &setup.job.private.nbd;
@@ -581,7 +584,7 @@ fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Res
     }
 }
 
-/// Messages for the user at the start.
+/// Messages for the user when the job starts.
 fn first_remarks(setup: &Setup<'_>) -> Vec<String> {
     let mut remarks = vec!["fio: connected to NBD server".to_owned()];
     let job = &setup.job.name;

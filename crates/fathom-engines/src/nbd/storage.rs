@@ -1,4 +1,4 @@
-//! An export as a storage: it exists with a fixed size, and every file of a job is the whole export.
+//! An export as a storage: it has a fixed size and always exists, and every file of a job is the whole export.
 
 use super::connection::{Connection, HANDSHAKE_LIMIT};
 use super::uri::ExportUri;
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 pub(super) struct Volume {
     uri: Option<String>,
     size: Cell<Option<u64>>,
-    /// The connection that was used to determine the size, kept because some servers accept only one client,
-    /// and some exit when it disconnects.
+    /// The connection that was used to determine the size. It is kept, because some servers accept only one
+    /// client, and some exit when their client disconnects.
     held: RefCell<Option<Connection>>,
 }
 
@@ -55,7 +55,7 @@ impl Storage for Volume {
         Ok(FileEntry::new(name, FileKind::Volume, Some(self.size(plan)?)))
     }
 
-    /// An export always has its full size.
+    /// Does nothing, because an export always has its full size.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,
@@ -66,7 +66,7 @@ impl Storage for Volume {
         Ok(())
     }
 
-    /// An export is never removed.
+    /// Does nothing, because an export is never removed.
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

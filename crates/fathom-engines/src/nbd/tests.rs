@@ -1,4 +1,4 @@
-//! Servers with unusual replies: fragmented, reordered, truncated, altered, or nonsense.
+//! Tests servers with unusual replies: fragmented, reordered, truncated, altered, or nonsense.
 
 use super::connection::{Broken, Connection, InFlight, Listener, slot_of};
 use super::error::HandshakeError;
@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Bytes of a read, and of the guard areas around its buffer.
+/// Number of bytes of a read, and of the guard areas around its buffer.
 const LENGTH: usize = 64;
 const CANARY: u8 = 0xc3;
 const READS: usize = 4;
@@ -63,7 +63,7 @@ fn cookie(slot: usize) -> u64 {
 }
 
 impl Bench {
-    /// Reads in flight: of [`LENGTH`] bytes each, at offsets 0, 1000, 2000, …
+    /// A connection with reads in flight, of [`LENGTH`] bytes each, at offsets 0, 1000, 2000, …
     fn new(structured: bool) -> Bench {
         let (client, server) = UnixStream::pair().expect("sockets");
         let export = Export { size: 1 << 20, flags: 0, structured, block_sizes: None };
@@ -90,7 +90,7 @@ impl Bench {
         bench
     }
 
-    /// The server sends this and disconnects; returns why the connection failed.
+    /// Lets the server send these bytes and disconnect; returns why the connection failed.
     fn hear(&mut self, bytes: &[u8]) -> Broken {
         self.server.write_all(bytes).expect("the socket takes it");
         self.server.shutdown(std::net::Shutdown::Write).expect("the socket closes");
@@ -161,7 +161,7 @@ fn good_parts() -> Vec<u8> {
     .concat()
 }
 
-/// The same without fragmentation.
+/// Valid replies to all reads, without fragmentation.
 fn good_replies() -> Vec<u8> {
     [simple(2, 0, &[3; LENGTH]), simple(0, 0, &[1; LENGTH]), simple(3, 28, &[]), simple(1, 0, &[2; LENGTH])]
         .concat()
@@ -215,7 +215,7 @@ fn what_a_server_must_not_say_ends_the_connection() {
         assert!(matches!(broken, Broken::Violation(_)), "{what}: {broken}");
         bench.check_canaries();
     }
-    // Fewer bytes than requested are an error of only that read.
+    // A reply with fewer bytes than requested is an error of that read only.
     let mut bench = Bench::new(true);
     assert_eq!(bench.hear(&part(1, true, 1, &data_at(1000, &[9; 8]))), Broken::Closed);
     assert_eq!(bench.ends, [(cookie(1), -i64::from(libc::EPROTO))]);
@@ -226,7 +226,7 @@ fn target() -> ExportUri {
     ExportUri::parse("nbd://localhost/disk").expect("a target")
 }
 
-/// A handshake with a server that sends this and disconnects.
+/// Performs a handshake with a server that sends these bytes and disconnects.
 fn shake_hands(bytes: &[u8]) -> Result<Export, HandshakeError> {
     let (client, mut server) = UnixStream::pair().expect("sockets");
     server.write_all(bytes).expect("the socket takes it");
@@ -269,7 +269,7 @@ fn handshakes_of_all_ages() {
         Export { size: 4096, flags: 0x101, structured: true, block_sizes: Some((512, 65536)) }
     );
 
-    // A server without GO and structured replies.
+    // The server supports neither GO nor structured replies.
     let older = [
         b"NBDMAGICIHAVEOPT".to_vec(),
         3_u16.to_be_bytes().to_vec(),

@@ -8,15 +8,15 @@ use iri_string::types::UriStr;
 use percent_encoding::percent_decode_str;
 use std::path::PathBuf;
 
-/// IANA's port of NBD.
+/// Port that IANA has assigned to NBD.
 const USUAL_PORT: u16 = 10809;
 
-/// Content of a URI.
+/// The parts of a URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExportUri {
     /// Address of the server.
     pub(super) address: Address,
-    /// The export; empty for the default export.
+    /// Name of the export; empty for the default export.
     pub(super) export: String,
     /// TLS settings, and the name that the server's certificate must have.
     pub(super) tls: Option<(TlsRules, String)>,
@@ -30,7 +30,7 @@ impl std::fmt::Display for ExportUri {
 }
 
 impl ExportUri {
-    /// Parses a URI; the error is a single sentence.
+    /// Parses a URI. The error is a single sentence.
     pub(super) fn parse(text: &str) -> Result<ExportUri, UriError> {
         let uri = UriStr::new(text).map_err(|_| UriError::NoUri(text.to_owned()))?;
         let (encrypted, local) = match uri.scheme_str() {

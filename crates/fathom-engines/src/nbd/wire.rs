@@ -1,20 +1,20 @@
 //! Wire format: the constants of the NBD protocol (doc/proto.md of the NBD project), requests, and the headers
 //! of replies. All numbers are big-endian.
 
-/// `NBDMAGIC`: greeting of a server.
+/// `NBDMAGIC`, the greeting of a server.
 pub(super) const GREETING: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`: the server accepts options; also starts each option.
+/// `IHAVEOPT`: the server accepts options. Each option starts with it as well.
 pub(super) const OPTIONS: u64 = 0x4948_4156_454f_5054;
-/// An old-style server, which has one export and no options.
+/// Greeting of an old-style server, which has one export and no options.
 pub(super) const OLD_STYLE: u64 = 0x0000_4202_8186_1253;
 /// Magic number of a reply to an option.
 pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 
 /// Flags of the greeting, which the client sends back.
 pub(super) mod greeting {
-    /// Replies to options have a fixed format.
+    /// Flag: replies to options have a fixed format.
     pub(in crate::nbd) const FIXED_NEW_STYLE: u16 = 1;
-    /// Omit the 124 zeroes after the old option that selects an export.
+    /// Flag: omit the 124 zeroes after the old option that selects an export.
     pub(in crate::nbd) const NO_ZEROES: u16 = 2;
 }
 
@@ -33,7 +33,7 @@ pub(super) mod reply {
     pub(in crate::nbd) const ACK: u32 = 1;
     pub(in crate::nbd) const SERVER: u32 = 2;
     pub(in crate::nbd) const INFO: u32 = 3;
-    /// Bit that is set in all errors.
+    /// Bit that is set in the numbers of all errors.
     pub(in crate::nbd) const ERROR: u32 = 1 << 31;
     pub(in crate::nbd) const UNSUPPORTED: u32 = ERROR + 1;
     pub(in crate::nbd) const POLICY: u32 = ERROR + 2;
@@ -61,7 +61,7 @@ pub(super) mod transmission {
 
 /// Flags of a request.
 pub(super) mod flag {
-    /// The data must be durable before the reply is sent.
+    /// Flag: the data must be durable before the reply is sent.
     pub(in crate::nbd) const FUA: u16 = 1;
 }
 
@@ -77,7 +77,7 @@ pub(super) enum Command {
     WriteZeroes = 6,
 }
 
-/// Bytes of a request, without the data of a write.
+/// Length of a request in bytes, without the data of a write.
 pub(super) const REQUEST_LENGTH: usize = 28;
 
 /// A request.
@@ -85,7 +85,7 @@ pub(super) const REQUEST_LENGTH: usize = 28;
 pub(super) struct Request {
     pub(super) flags: u16,
     pub(super) command: Command,
-    /// Cookie, which the reply contains as well.
+    /// Cookie of the request, which the reply repeats.
     pub(super) cookie: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
@@ -108,9 +108,9 @@ impl Request {
 /// The header of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyHead {
-    /// A complete reply; the data of a read follows unless it failed.
+    /// A complete reply. The data of a read follows, unless the read failed.
     Simple { error: u32, cookie: u64 },
-    /// One of several chunks, with `length` bytes.
+    /// One of several chunks, whose content has `length` bytes.
     Chunk { is_last: bool, kind: u16, cookie: u64, length: u32 },
 }
 
@@ -119,14 +119,14 @@ pub(super) mod chunk {
     pub(in crate::nbd) const NONE: u16 = 0;
     pub(in crate::nbd) const DATA: u16 = 1;
     pub(in crate::nbd) const HOLE: u16 = 2;
-    /// Set in all errors.
+    /// Bit that is set in the kinds of all errors.
     pub(in crate::nbd) const ERROR: u16 = 1 << 15;
 }
 
 /// A header and its length in bytes.
 pub(super) type Head = Option<(ReplyHead, usize)>;
 
-/// Parses the header at the start of these bytes; `None` if there are too few.
+/// Parses the header at the start of these bytes; `None` if there are too few bytes.
 #[inline]
 pub(super) fn reply_head(bytes: &[u8]) -> Result<Head, u32> {
     let Some(magic) = u32_at(bytes, 0) else { return Ok(None) };

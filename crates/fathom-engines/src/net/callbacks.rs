@@ -7,45 +7,45 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Poll interval: libraries have timers, for reconnection and timeouts, which no socket signals.
+/// Maximum poll interval, because libraries have timers for reconnection and timeouts, which no socket signals.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Why a connection was lost, as its library puts it.
+/// Why a connection was lost, in the words of its library.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct ConnectionLost(pub(crate) String);
 
-/// A connection of such a library. Closing it calls the callbacks of everything in flight on it.
+/// A connection of such a library. Closing it calls the callbacks of all its I/Os in flight.
 pub(crate) trait Client {
     /// Sends and receives without blocking.
     fn service(&mut self) -> Result<(), ConnectionLost>;
-    /// Events to poll for.
+    /// Events for which the socket must be polled.
     fn awaited(&self) -> Awaited;
 }
 
-/// Data that callbacks write.
+/// Data that the callbacks write.
 pub(crate) struct Ends {
     ended: VecDeque<(u32, i64)>,
-    /// Error texts by slot.
+    /// The error text of each slot.
     explained: Vec<Option<String>>,
     in_flight: usize,
-    /// Why the connection that is being closed was lost.
+    /// Why the connection that is being closed was lost, if it was.
     lost: Option<ConnectionLost>,
 }
 
 impl Ends {
-    /// Notes that an I/O was started.
+    /// Records that an I/O was started.
     pub(crate) fn begun(&mut self) {
         self.in_flight += 1;
     }
 
-    /// Notes that an I/O could not be started after all.
+    /// Records that an I/O could not be started after all.
     pub(crate) fn not_begun(&mut self) {
         self.in_flight -= 1;
     }
 
-    /// Notes that an I/O has completed. If its connection was given up, that reason takes precedence over the
-    /// library's text.
+    /// Records that an I/O has completed. If its connection was given up, the reason for that takes precedence
+    /// over the library's text.
     pub(crate) fn ended(&mut self, slot: u32, result: i64, said: impl FnOnce() -> String) {
         if result < 0 {
             let text = self.lost.as_ref().map_or_else(said, ConnectionLost::to_string);
@@ -55,7 +55,7 @@ impl Ends {
         self.ended.push_back((slot, result));
     }
 
-    /// True while callbacks run because a connection is given up.
+    /// True while callbacks run because their connection is given up.
     pub(crate) fn is_losing(&self) -> bool {
         self.lost.is_some()
     }
@@ -86,7 +86,7 @@ impl Ends {
 
 /// The connections of an engine, and the completions of its I/Os.
 pub(crate) struct Polled<C: Client> {
-    /// Clients; `None` for lost ones.
+    /// The clients; `None` for a lost one.
     pub(crate) clients: Vec<Option<C>>,
     ends: *mut Ends,
     awaited: Vec<Awaited>,
@@ -94,7 +94,7 @@ pub(crate) struct Polled<C: Client> {
 }
 
 impl<C: Client> Polled<C> {
-    /// Creates the state for slots below `slots`.
+    /// Creates the state for slots with numbers below `slots`.
     pub(crate) fn new(clients: Vec<C>, slots: usize) -> Polled<C> {
         let ends = Ends {
             ended: VecDeque::with_capacity(slots),
@@ -110,7 +110,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// Pointer for callbacks. It stays valid until all clients are gone.
+    /// The pointer that callbacks get. It stays valid until all clients are gone.
     pub(crate) fn ends_pointer(&self) -> *mut Ends {
         self.ends
     }
@@ -128,7 +128,7 @@ impl<C: Client> Polled<C> {
         (0..count).map(|step| first + (turn + step) % count).find(|&index| self.clients[index].is_some())
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
+    /// Lists completions until `min` are listed, `out` is full, nothing is in flight, or the timeout expires.
     pub(crate) fn collect(
         &mut self,
         min: u32,
@@ -156,7 +156,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// The result of an I/O outside of the loop; completions of others are left for the loop.
+    /// The result of an I/O outside of the loop. Completions of other I/Os are kept for the loop.
     pub(crate) fn wait_for_end_of(&mut self, slot: u32) -> i64 {
         loop {
             let ended = &mut self.ends().ended;
@@ -175,7 +175,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// Lets all clients send and receive. A failed client is closed, and its I/Os with it.
+    /// Lets all clients send and receive. A failed client is closed, which also ends its I/Os.
     fn service(&mut self) {
         for index in 0..self.clients.len() {
             let Some(client) = &mut self.clients[index] else { continue };
@@ -197,8 +197,8 @@ impl<C: Client> Polled<C> {
 
 impl<C: Client> Drop for Polled<C> {
     fn drop(&mut self) {
-        // Callbacks of I/O in flight run while the clients are closed, and write to memory that is freed after
-        // them.
+        // While the clients are closed, callbacks of I/Os in flight run and write to memory, so this memory is
+        // freed afterwards.
         self.clients.clear();
         // SAFETY: it came from a box, and no client is left that could use it.
         drop(unsafe { Box::from_raw(self.ends) });

@@ -1,9 +1,9 @@
-//! The end of a target that is being extended.
+//! The end of a target, at which data is appended.
 
 use fathom_sys::Errno;
 use std::io;
 
-/// Calls `write` with bytes and their offset; `write` returns how many it accepted.
+/// Calls `write` with bytes and their offset; `write` returns the number of bytes that it accepted.
 pub(crate) struct End<W> {
     offset: u64,
     write: W,

@@ -9,12 +9,12 @@ use thiserror::Error;
 /// Why a library cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum LibraryError {
-    /// A static program cannot load client libraries.
+    /// The program is static, so it cannot load client libraries.
     #[error(
         "this is the static build of fathom, which cannot load {0}: use the one from the packages for this engine"
     )]
     StaticBuild(&'static str),
-    /// A static program cannot load engines.
+    /// The program is static, so it cannot load engines.
     #[error("the static build of fathom cannot load engines: use the one from the packages for this")]
     NoEngines,
     /// The library is not installed on this machine.
@@ -23,12 +23,12 @@ pub(crate) enum LibraryError {
     /// The system cannot load the file.
     #[error("cannot be loaded: {0}")]
     NotLoaded(libloading::Error),
-    /// An incompatible release.
+    /// The library lacks a function, because its release is incompatible.
     #[error("the library lacks {0}: it is too old or too new")]
     LacksFunction(&'static str),
 }
 
-/// Opens the first of these libraries that is installed; the error names the package to install.
+/// Opens the first of these libraries that is installed. The error names the package to install.
 pub(crate) fn open<const N: usize>(
     names: [&'static str; N],
     package: &'static str,
@@ -54,13 +54,13 @@ pub(crate) fn open_file(path: &Path) -> Result<Library, LibraryError> {
     unsafe { Library::new(path) }.map_err(LibraryError::NotLoaded)
 }
 
-/// Converts to an error of the engine's setup.
+/// Converts the error to one of the engine's setup.
 pub(crate) fn refused(errno: Errno, call: &'static str, error: impl ToString) -> SetupError {
     SetupError::new(errno, call).with_advice(error.to_string())
 }
 
-/// Declares the functions of a library that are used, and a type that holds them: possible names of the
-/// library, the package to install, and for each function its field, symbol and type. The library stays loaded
+/// Declares a type that holds the functions of a library that are used. The input is the possible names of the
+/// library, the package to install, and the field, symbol and type of each function. The library stays loaded
 /// as long as the type lives.
 macro_rules! functions {
     ($(#[$about:meta])* struct $Type:ident of [$($name:literal),+], package $package:literal { $($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {

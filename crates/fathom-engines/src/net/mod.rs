@@ -1,4 +1,4 @@
-//! Shared parts of engines that talk to servers: sockets, TLS, and a connection that waits only when told to.
+//! Shared parts of engines that talk to servers: sockets, TLS, and a connection that blocks only on request.
 
 pub(crate) mod callbacks;
 pub(crate) mod end;

@@ -5,7 +5,7 @@ use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
 use fathom_sys::Errno;
 
-/// An error with a sentence for the user.
+/// An error number with a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) errno: Errno,
@@ -18,7 +18,7 @@ impl Refusal {
         Refusal { errno: Errno(errno), sentence: sentence.into() }
     }
 
-    /// A missing or incompatible library.
+    /// The refusal for a library that is missing or incompatible.
     pub(crate) fn of_library(error: LibraryError) -> Refusal {
         Refusal::new(libc::ENOSYS, error.to_string())
     }
@@ -28,12 +28,12 @@ impl Refusal {
         Refusal { errno, sentence: format!("{what}: {errno}{advice}") }
     }
 
-    /// Returns such an error if the result of a call is negative (`-errno`).
+    /// Returns a refusal if the result of a call is negative (`-errno`).
     pub(crate) fn unless_done(result: i32, what: &str, advice: &str) -> Result<(), Refusal> {
         if result < 0 { Err(Refusal::of(Errno(-result), what, advice)) } else { Ok(()) }
     }
 
-    /// Converts it to an error of the job.
+    /// Converts the refusal to an error of the job.
     pub(crate) fn of_job(self, plan: &WorkerPlan) -> FileError {
         let message = Some(format!("fathom: job {}: {}", plan.name, self.sentence));
         FileError { errno: self.errno.0, text: None, message }

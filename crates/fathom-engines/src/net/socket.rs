@@ -36,7 +36,7 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    /// Connects; tries every address of the host, each no longer than `limit`.
+    /// Connects to the server. Every address of the host is tried, each for at most `limit`.
     pub(crate) fn connect(address: &Address, limit: Duration) -> io::Result<Socket> {
         match address {
             Address::Unix(path) => UnixStream::connect(path).map(Socket::Unix),
@@ -45,7 +45,7 @@ impl Socket {
                 for place in (host.as_str(), *port).to_socket_addrs()? {
                     match TcpStream::connect_timeout(&place, limit) {
                         Ok(stream) => {
-                            // Requests are batched here, so the kernel must not delay them.
+                            // The kernel must not delay requests, because fathom batches them itself.
                             stream.set_nodelay(true)?;
                             return Ok(Socket::Tcp(stream));
                         }
@@ -73,7 +73,7 @@ impl Socket {
 
     /// Shuts down the sending side; the peer may continue to send.
     pub(crate) fn end_sending(&self) {
-        // On a lost connection there is nothing left to shut down.
+        // A lost connection cannot be shut down, so a failure is ignored.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
@@ -88,7 +88,7 @@ impl Socket {
     }
 }
 
-/// A socket as a reader and writer, blocking or not.
+/// A socket as a reader and writer, either blocking or not.
 pub(crate) struct Stream<'a>(pub(crate) &'a Socket, pub(crate) Wait);
 
 impl Read for Stream<'_> {

@@ -12,10 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
-/// Longest wait before the loop checks its orders.
+/// Maximum duration of a wait, after which the loop checks its orders.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// A single-threaded runtime and its tasks, which are dropped first.
+/// A single-threaded runtime with its tasks, which are dropped first.
 pub(crate) struct Driver {
     tasks: LocalSet,
     runtime: Runtime,
@@ -30,7 +30,7 @@ impl Driver {
         Ok(Driver { tasks: LocalSet::new(), runtime })
     }
 
-    /// Runs tasks until this one has completed.
+    /// Runs all tasks until this one has completed.
     pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
         self.tasks.block_on(&self.runtime, task)
     }
@@ -44,7 +44,7 @@ impl Driver {
 /// Completions reported by tasks.
 struct Ends {
     ended: RefCell<VecDeque<(u32, i64)>>,
-    /// Error texts by slot.
+    /// The error text of each slot.
     explained: RefCell<Vec<Option<String>>>,
     in_flight: Cell<usize>,
     wanted: Cell<usize>,
@@ -83,7 +83,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// Creates the state for slots below `depth`.
+    /// Creates the state for slots with numbers below `depth`.
     pub(crate) fn new(driver: Driver, depth: u32) -> Tasks {
         let count = depth as usize + 1;
         let ends = Ends {
@@ -96,7 +96,7 @@ impl Tasks {
         Tasks { driver, ends: Rc::new(ends), queued: 0 }
     }
 
-    /// Starts an I/O: its task returns bytes, or an error.
+    /// Starts an I/O, whose task returns a number of bytes or an error.
     pub(crate) fn begin(
         &mut self,
         slot: u32,
@@ -109,7 +109,7 @@ impl Tasks {
         Queued::Pending
     }
 
-    /// Runs tasks until this one, which is not one of the loop's I/Os, has completed.
+    /// Runs all tasks until this one has completed, which is not one of the loop's I/Os.
     pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
         self.driver.wait_for(task)
     }
@@ -123,7 +123,7 @@ impl Tasks {
         self.ends.explained.borrow_mut()[slot as usize].take()
     }
 
-    /// Lets queued tasks send what they can; returns the number of tasks.
+    /// Lets queued tasks send as much as possible; returns the number of tasks.
     pub(crate) fn commit(&mut self) -> u32 {
         self.driver.wait_for(tokio::task::yield_now());
         std::mem::take(&mut self.queued)
@@ -144,7 +144,7 @@ impl Tasks {
         self.collect(1, Some(span), out)
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
+    /// Lists completions until `min` are listed, `out` is full, nothing is in flight, or the timeout expires.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         self.ends.list(out);
         let min = (min as usize).min(out.len() + out.room());
@@ -157,7 +157,7 @@ impl Tasks {
         let waited =
             self.driver.wait_for(async { tokio::time::timeout(limit, ends.enough.notified()).await });
         self.ends.list(out);
-        // The loop notices new orders only when a wait ends.
+        // EINTR returns to the loop, which notices new orders only when a wait ends.
         if waited.is_err() && out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) }
     }
 }

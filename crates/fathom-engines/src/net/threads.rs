@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest wait before the loop checks its orders.
+/// Maximum duration of a wait, after which the loop checks its orders.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Completions from the threads to the loop.
@@ -20,8 +20,8 @@ pub(crate) struct Mailbox {
 #[derive(Default)]
 struct State {
     ended: VecDeque<(u32, i64)>,
-    /// Number of completions that wakes the loop; 0 while it is awake, when a wake-up would be a useless system
-    /// call.
+    /// Number of completions at which the loop is woken; 0 while it is awake, so that no useless system call is
+    /// made.
     wakes_at: usize,
 }
 
@@ -30,7 +30,7 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that an I/O has completed.
+    /// Stores the completion of an I/O.
     fn put(&self, slot: u32, result: i64) {
         let mut state = self.lock();
         state.ended.push_back((slot, result));
@@ -41,7 +41,7 @@ impl Mailbox {
         }
     }
 
-    /// Sleeps until there are `count` completions, but no longer than `span`.
+    /// Sleeps until `count` completions have arrived, but no longer than `span`.
     fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -55,19 +55,19 @@ impl Mailbox {
     }
 }
 
-/// Data of an I/O for the library. Pinned while the I/O is in flight.
+/// Data of an I/O that is passed to the library; it must stay in place while the I/O is in flight.
 pub(crate) struct Slot<T> {
     mailbox: Arc<Mailbox>,
     number: u32,
-    /// Bytes of an I/O whose completion does not report how many were moved.
+    /// Number of bytes of an I/O whose completion does not report how many were moved.
     length: u32,
-    /// What its callback needs from the library.
+    /// What the callback needs of the library.
     pub(crate) library: T,
 }
 
 impl<T> Slot<T> {
-    /// Completes the I/O with a number of bytes (0 if the library does not count them) or `-errno`. Must be the
-    /// last action of a callback, because the slot may be reused or freed by the time this returns.
+    /// Completes the I/O with a number of bytes (0 if the library does not count them) or `-errno`. This must
+    /// be the last action of a callback, because the slot may have been reused or freed when this call returns.
     pub(crate) fn ended(&self, result: i64) {
         let (mailbox, number) = (Arc::clone(&self.mailbox), self.number);
         mailbox.put(number, if result == 0 { i64::from(self.length) } else { result });
@@ -80,12 +80,12 @@ pub(crate) struct Flights<T> {
     slots: Box<[Slot<T>]>,
     in_flight: usize,
     queued: u32,
-    /// Poll for completions without sleeping.
+    /// True to poll for completions without sleeping.
     pub(crate) spins: bool,
 }
 
 impl<T: Copy> Flights<T> {
-    /// Creates the state for slots below `depth`, plus one for operations outside of the loop.
+    /// Creates the state for slots with numbers below `depth`, plus one for operations outside of the loop.
     pub(crate) fn new(depth: u32, library: T) -> Flights<T> {
         let mailbox = Arc::new(Mailbox::default());
         let slot = |number| Slot { mailbox: Arc::clone(&mailbox), number, length: 0, library };
@@ -97,15 +97,15 @@ impl<T: Copy> Flights<T> {
         self.slots.len() as u32 - 1
     }
 
-    /// The pointer that the library passes back to its callback: a `Slot<T>`. `length` counts if the completion
-    /// does not report the bytes moved.
+    /// The pointer that the library passes back to its callback: a `Slot<T>`. `length` is the result if the
+    /// completion does not report the bytes moved.
     pub(crate) fn prepare(&mut self, slot: u32, length: u32) -> *mut c_void {
         let place = &mut self.slots[slot as usize];
         place.length = length;
         std::ptr::from_mut(place).cast()
     }
 
-    /// Notes that the library accepted an I/O, or returned a negative error.
+    /// Records that the library accepted an I/O, or that it returned a negative error.
     pub(crate) fn begun(&mut self, result: i32) -> Queued {
         if result < 0 {
             return Queued::Done(i64::from(result));
@@ -120,7 +120,7 @@ impl<T: Copy> Flights<T> {
         std::mem::take(&mut self.queued)
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
+    /// Lists completions until `min` are listed, `out` is full, nothing is in flight, or the timeout expires.
     pub(crate) fn collect(
         &mut self,
         min: u32,
@@ -141,7 +141,7 @@ impl<T: Copy> Flights<T> {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // The loop only notices new orders when a wait ends.
+                // EINTR returns to the loop, which notices new orders only when a wait ends.
                 return if out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) };
             }
             state = if self.spins {
@@ -155,8 +155,8 @@ impl<T: Copy> Flights<T> {
         }
     }
 
-    /// The result of a sync outside of the loop that was queued in the spare slot; completions of others are
-    /// left for the loop.
+    /// The result of a sync outside of the loop that was queued in the spare slot; completions of other I/Os
+    /// are kept for the loop.
     pub(crate) fn end_of_sync(&mut self, queued: Queued) -> Result<(), Errno> {
         let result = match queued {
             Queued::Done(result) => result,
@@ -181,7 +181,7 @@ impl<T: Copy> Flights<T> {
 }
 
 impl<T> Drop for Flights<T> {
-    /// The library accesses buffers and slots until everything has completed.
+    /// Waits until all I/Os have completed, because the library accesses buffers and slots until then.
     fn drop(&mut self) {
         let mut state = self.mailbox.lock();
         while state.ended.len() < self.in_flight {

@@ -15,7 +15,7 @@ use thiserror::Error;
 /// Why TLS cannot be set up.
 #[derive(Debug, Error)]
 pub(crate) enum TlsError {
-    /// No supported version of TLS.
+    /// TLS has no supported version.
     #[error("TLS: {0}")]
     NoVersion(rustls::Error),
     /// A certificate file cannot be read.
@@ -27,13 +27,13 @@ pub(crate) enum TlsError {
     /// A key file cannot be read.
     #[error("{}: {error}; a private key in PEM form is needed", path.display(), error = plain(.error))]
     Key { path: PathBuf, error: pem::Error },
-    /// A certificate that cannot be used.
+    /// A certificate cannot be used.
     #[error("{}: {error}", path.display())]
     Unusable { path: PathBuf, error: rustls::Error },
     /// The certificates in `place` cannot be used to verify servers.
     #[error("{place}: {error}")]
     Authorities { place: String, error: VerifierBuilderError },
-    /// Certificates are issued for names and addresses.
+    /// The host is not a name or address for which a certificate can be issued.
     #[error("{0} is not a name that a certificate could have")]
     NoName(String),
     /// A connection to this host cannot be set up.
@@ -44,16 +44,16 @@ pub(crate) enum TlsError {
 /// TLS settings of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TlsRules {
-    /// Certificates of the trusted authorities; by default those of this machine.
+    /// Certificates of trusted authorities; by default, those of this machine.
     pub(crate) authorities: Option<PathBuf>,
     /// Client certificate and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
-    /// Verify the server's certificate.
+    /// True to verify the server's certificate.
     pub(crate) verifies_server: bool,
 }
 
 impl TlsRules {
-    /// The settings of a connection.
+    /// The TLS settings of a connection.
     pub(crate) fn settings(&self) -> Result<Arc<ClientConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -113,8 +113,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     Ok(all)
 }
 
-/// Accepts certificates signed by trusted authorities, and the exact certificate that the user named, because
-/// servers may have self-signed ones.
+/// Accepts certificates that are signed by trusted authorities. A certificate that the user named is accepted
+/// itself as well, because servers may have self-signed ones.
 #[derive(Debug)]
 struct OneOfThose {
     named: Vec<CertificateDer<'static>>,

@@ -1,5 +1,5 @@
 //! A connection, plain or encrypted, for an engine that keeps many requests in flight: it sends and receives
-//! without blocking, and waits only when told to.
+//! without blocking, and waits only on request.
 
 use super::socket::{Socket, Stream};
 use super::tls::TlsError;
@@ -10,7 +10,7 @@ use rustls::{ClientConfig, ClientConnection};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::sync::Arc;
 
-/// Maximum number of plaintext bytes pending encryption: a few large writes.
+/// Maximum number of plaintext bytes waiting for encryption; a few large writes fit.
 const TLS_BUFFER: usize = 1 << 20;
 
 /// One connection.
@@ -24,7 +24,7 @@ impl Transport {
         Transport { socket, tls: None }
     }
 
-    /// Switches to TLS; the first read or write performs the handshake.
+    /// Switches the connection to TLS; the first read or write performs the handshake.
     pub(crate) fn encrypt(&mut self, settings: Arc<ClientConfig>, host: &str) -> Result<(), TlsError> {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::NoName(host.to_owned()))?;
         let mut connection = ClientConnection::new(settings, name)
@@ -42,14 +42,15 @@ impl Transport {
         &self.socket
     }
 
-    /// What to poll for; `more` means that the caller has more to send than was accepted.
+    /// Events for which the socket must be polled. `more` means that the caller has more to send than was
+    /// accepted.
     pub(crate) fn awaited(&self, more: bool) -> Awaited {
         let encrypted = self.tls.as_ref().is_some_and(|tls| tls.wants_write());
         Awaited { socket: self.socket.descriptor(), to_send: more || encrypted }
     }
 
-    /// Sends as much as possible; returns the bytes accepted. With [`Wait::Never`], and always with TLS,
-    /// returns `EAGAIN` if none were.
+    /// Sends as many bytes as possible; returns the number accepted. With [`Wait::Never`], and always with TLS,
+    /// returns `EAGAIN` if no byte was accepted.
     #[inline]
     pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
         match &mut self.tls {
@@ -62,7 +63,7 @@ impl Transport {
         }
     }
 
-    /// Sends data that was accepted earlier and is encrypted by now.
+    /// Sends encrypted data that was accepted by an earlier call.
     pub(crate) fn send_rest(&mut self) -> Result<(), Errno> {
         match &mut self.tls {
             Some(tls) if tls.wants_write() => flush(tls, &self.socket),
@@ -70,8 +71,8 @@ impl Transport {
         }
     }
 
-    /// Receives into the pieces; returns the bytes received, 0 at the end of the connection. With
-    /// [`Wait::Never`], returns `EAGAIN` if there are none.
+    /// Receives into the pieces; returns the number of bytes, 0 at the end of the connection. With
+    /// [`Wait::Never`], returns `EAGAIN` if no data is available.
     #[inline]
     pub(crate) fn receive(&mut self, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
         let Some(tls) = &mut self.tls else {
@@ -81,13 +82,13 @@ impl Transport {
             match tls.reader().read_vectored(pieces) {
                 Ok(count) => return Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Many servers close the connection without a TLS alert.
+                // Many servers close the connection without a TLS alert, so this counts as a normal end.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 Err(error) => return Err(error.into()),
             }
             tls.read_tls(&mut Stream(&self.socket, wait)).map_err(Errno::from)?;
             if tls.process_new_packets().is_err() {
-                // The alert tells the server the reason.
+                // The alert tells the server why the connection ends; a failure to send it is ignored.
                 let _ = tls.write_tls(&mut Stream(&self.socket, Wait::Never));
                 return Err(Errno(libc::EPROTO));
             }

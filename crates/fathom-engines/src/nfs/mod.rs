@@ -23,16 +23,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::Share;
 
-/// A connection, with its handles for the job's files. A null handle means that the file is lost.
+/// A connection with its handles for the job's files. The handle of a lost file is null.
 struct Connection {
     mount: Mount,
     files: Vec<*mut FileHandle>,
     gap: Option<Gap>,
 }
 
-/// A connection that is being restored.
+/// State of a connection that is being restored.
 struct Gap {
-    /// Time of the next attempt.
+    /// Time of the next attempt to reconnect.
     next: Instant,
     /// Number of failed attempts.
     failed: i64,
@@ -40,7 +40,7 @@ struct Gap {
 
 /// Interval between two attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Marks a socket as broken, for the library.
+/// Value that marks a socket as broken, for the library.
 const BROKEN: c_int = -1;
 
 impl Client for Connection {
@@ -58,8 +58,8 @@ impl Client for Connection {
             self.gap = None;
             return Ok(());
         }
-        // After a failed attempt to reconnect there will be another. I/O in flight stays with the library until
-        // one succeeds.
+        // A failed attempt to reconnect is followed by another. Meanwhile, I/Os in flight stay with the
+        // library.
         let failed = self.gap.as_ref().map_or(0, |gap| gap.failed) + 1;
         if !self.mount.tries_again(failed) {
             return Err(ConnectionLost(self.mount.error()));
@@ -76,7 +76,7 @@ impl Client for Connection {
     }
 }
 
-/// Data of an I/O for the library. Pinned while the I/O is in flight.
+/// Data of an I/O that is passed to the library; it must stay in place while the I/O is in flight.
 struct Slot {
     ends: *mut Ends,
     number: u32,
@@ -203,7 +203,7 @@ impl Engine for Nfs {
         Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) })
     }
 
-    /// The file may be a different one now.
+    /// Reopens the file, whose name may refer to another file now.
     fn reopened(&mut self, index: usize) {
         for connection in self.connections.clients.iter_mut().flatten() {
             let handle = std::mem::replace(&mut connection.files[index], std::ptr::null_mut());
@@ -225,7 +225,7 @@ impl Engine for Nfs {
 }
 
 impl Nfs {
-    /// An I/O that cannot be started.
+    /// Ends an I/O that cannot be started.
     #[cold]
     fn refuse(&mut self, slot: u32, errno: i32, why: &str) -> Queued {
         self.connections.ends().explain(slot, why);
@@ -233,8 +233,8 @@ impl Nfs {
     }
 }
 
-/// Called by the library once for each I/O, with the number of bytes or `-errno`, and the data read or an error
-/// text.
+/// The library calls this once for each I/O, with the number of bytes or `-errno`, and the data read or an
+/// error text.
 unsafe extern "C" fn ended(how: c_int, _: *mut Context, data: *mut c_void, private: *mut c_void) {
     // SAFETY: the library returns the slot that `queue` passed, and data of the stated length, or a text. The
     // slot and the engine's shared state are not used elsewhere meanwhile, and the buffer belongs to the I/O
@@ -269,7 +269,7 @@ impl Drop for Nfs {
                 files.iter().filter(|handle| !handle.is_null()).for_each(|handle| mount.close(*handle));
             }
         }
-        // Before the slots, which callbacks of I/O in flight still use.
+        // The connections are dropped before the slots, because callbacks of I/Os in flight still use these.
         self.connections.clients.clear();
     }
 }

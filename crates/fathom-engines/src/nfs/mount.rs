@@ -78,7 +78,7 @@ const MODE: c_int = 0o644;
 pub(super) struct Mount {
     pub(super) functions: Arc<Functions>,
     pub(super) context: *mut Context,
-    /// How many attempts are made to restore a lost connection; negative for no limit.
+    /// Maximum number of attempts to restore a lost connection; negative for no limit.
     reconnects: i64,
 }
 
@@ -105,7 +105,8 @@ impl Mount {
         let mount = Mount { functions: Arc::clone(functions), context, reconnects };
         // SAFETY: the context is ours and the text ends with a zero. The URL's parts are read before it is freed; the mount copies them.
         let result = unsafe {
-            // Automatic reconnection would hide the loss of a connection; a URL may request it (autoreconnect=).
+            // Automatic reconnection is off by default, because it would hide the loss of a connection; a URL
+            // may request it (autoreconnect=).
             (functions.set_autoreconnect)(context, 0);
             (functions.set_timeout)(context, SETUP_LIMIT);
             let parts = (functions.parse_url)(context, text.as_ptr());
@@ -122,7 +123,7 @@ impl Mount {
         Ok(mount)
     }
 
-    /// True if a lost connection that has failed to reconnect this often is to be retried.
+    /// True if a lost connection is to be retried after this number of failed attempts.
     pub(super) fn tries_again(&self, failed: i64) -> bool {
         self.reconnects < 0 || failed <= self.reconnects
     }
@@ -182,7 +183,7 @@ impl Mount {
         unsafe { (self.functions.close)(self.context, handle) };
     }
 
-    /// Removes a file; a missing one is not an error.
+    /// Removes a file. A missing file is not an error.
     pub(super) fn remove(&self, path: &Path) -> Result<(), Refusal> {
         let name = on_server(path)?;
         // SAFETY: the name ends with a zero.
@@ -212,7 +213,7 @@ impl Mount {
     }
 }
 
-/// The reconnection setting of a URL.
+/// The value of `autoreconnect=` in a URL.
 fn autoreconnect(url: &str) -> Result<i64, &'static str> {
     let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
     let value = parameters.split('&').filter_map(|one| one.strip_prefix("autoreconnect=")).next_back();
@@ -221,8 +222,8 @@ fn autoreconnect(url: &str) -> Result<i64, &'static str> {
     })
 }
 
-/// The error of a negative result. The library reports a lost connection as EFAULT, which cannot be the
-/// caller's fault here.
+/// The errno of a negative result. EFAULT becomes a connection error: the library returns it for a lost
+/// connection, and a bad address is impossible here.
 pub(super) fn errno_of(result: c_int) -> Errno {
     match -result {
         libc::EFAULT => Errno(libc::ECONNRESET),

@@ -36,7 +36,7 @@ impl Share {
         Ok(self.mount.get_or_init(|| mount))
     }
 
-    /// Extends a file to its intended size.
+    /// Extends a file to the size that the job needs.
     fn extend(
         &self,
         entry: &FileEntry,
@@ -55,7 +55,8 @@ impl Share {
         };
         if let Err(errno) = done.and_then(|()| mount.sync(handle)) {
             let why = mount.error();
-            // The file is restored; if even that fails, the first error is more informative.
+            // The file is truncated to its previous size. If even that fails, the first error is more
+            // informative.
             let _ = mount.truncate(handle, present);
             mount.close(handle);
             if entry.present_size.is_none() {
@@ -85,7 +86,7 @@ impl Storage for Share {
         self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
     }
 
-    /// The engine opens files on its own connections; here they are only created.
+    /// Only creates the file, because the engine opens files on its own connections.
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let flags = if plan.writes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
         let opened = self.mount().and_then(|mount| {

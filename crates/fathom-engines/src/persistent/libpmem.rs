@@ -1,5 +1,5 @@
-//! `libpmem`: mapped files on a file system that is mounted with DAX. The library of that name is not needed,
-//! because the processor's instructions are used directly.
+//! `libpmem`: mapped files on a file system that is mounted with DAX. The library of this name is not needed,
+//! because the engine uses the processor's instructions directly.
 
 use super::Memory;
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};

@@ -1,5 +1,5 @@
-//! Mapped persistent memory: reads and writes are copies, made durable by processor instructions. Shared by the
-//! engines for files (`libpmem`) and for devices (`dev-dax`).
+//! Mapped persistent memory: reads and writes copy memory, and processor instructions make the copies durable.
+//! The engines for files (`libpmem`) and for devices (`dev-dax`) share this module.
 
 pub(crate) mod dev_dax;
 pub(crate) mod libpmem;
@@ -15,9 +15,9 @@ use fathom_sys::persistent_memory::{self, WriteBack};
 struct Memory {
     parts: Vec<Part>,
     write_back: WriteBack,
-    /// Writes bypass the cache (`direct=1`).
+    /// True if writes bypass the processor cache (`direct=1`).
     past_cache: bool,
-    /// Each write is durable when it completes (`sync=1`).
+    /// True if each write is durable when it completes (`sync=1`).
     drains: bool,
 }
 
@@ -46,7 +46,7 @@ impl Memory {
         })
     }
 
-    /// Performs one I/O: returns bytes moved, or `-errno`.
+    /// Performs one I/O; returns the number of bytes moved, or `-errno`.
     #[inline(always)]
     fn perform(&self, io: &Io) -> i64 {
         let part = &self.parts[io.file() as usize];

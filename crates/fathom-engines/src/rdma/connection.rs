@@ -1,5 +1,5 @@
-//! One connection: established by the connection manager, but with a queue pair that this side sets up itself,
-//! because of the retry count of a sender whose peer is not ready: fio requests no retries, so the connection
+//! One connection, which the connection manager establishes. Its queue pair, however, is set up here, because
+//! of the retry count for a peer that is not ready: fio as the peer requests no retries, so the connection
 //! would be lost. With its own queue pair, this side retries indefinitely.
 
 use super::settings::Role;
@@ -15,34 +15,35 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest wait before the loop checks the time, which also limits the delay of a request to end.
+/// Maximum duration of a wait, after which the loop checks the time; it also limits the delay of a request to
+/// end.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Timeout of the kernel's address and route resolution.
 const RESOLVING_MS: c_int = 2000;
 /// Backlog of the listener.
 const BACKLOG: c_int = 8;
-/// Retries without an acknowledgement: the maximum.
+/// Number of retries without an acknowledgement; this is the maximum.
 const RETRIES: u8 = 7;
-/// Retry count that means infinite, for a peer that is not ready.
+/// Retry count that stands for infinity, for a peer that is not ready.
 const FOR_EVER: u8 = 7;
-/// Delay before such a retry: code for 0.64 ms.
+/// Delay before a retry of this kind, as the code for 0.64 ms.
 const NOT_READY_TIMER: u8 = 12;
-/// Requests in addition to those of blocks: the two greetings.
+/// Number of requests besides those of blocks: the two greetings.
 const MORE_REQUESTS: usize = 2;
 
-/// Identifiers of the greetings among the requests; those of blocks are their slots.
+/// Identifiers of the requests for greetings; those of blocks are their slots.
 pub(super) const MESSAGE_SENT: u64 = u64::MAX;
 /// See [`MESSAGE_SENT`].
 pub(super) const MESSAGE_RECEIVED: u64 = u64::MAX - 1;
 
-/// Both greetings, in memory that the device can access.
+/// Memory of both greetings, which the device can access.
 #[repr(C)]
 struct Messages {
     own: [u8; LENGTH],
     other: [u8; LENGTH],
 }
 
-/// A copy of an event.
+/// A copy of a connection manager's event.
 pub(super) struct Seen {
     pub(super) kind: c_int,
     status: c_int,
@@ -56,13 +57,13 @@ pub(super) struct Seen {
 pub(super) enum Waited {
     /// Timeout.
     Nothing,
-    /// Something has completed.
+    /// A completion has been signalled.
     Notice,
-    /// An event of the connection manager.
+    /// The connection manager has an event.
     Event,
 }
 
-/// A connection, possibly incomplete: missing parts are null pointers.
+/// A connection that may be incomplete; missing parts are null pointers.
 pub(super) struct Connection {
     libraries: Arc<Libraries>,
     channel: *mut EventChannel,
@@ -77,7 +78,7 @@ pub(super) struct Connection {
     arena: *mut Region,
     /// Limits of RDMA reads in flight: those that this side starts, and those that it answers.
     reads: (u8, u8),
-    /// The next completion triggers a notification.
+    /// True if the next completion triggers a notification.
     is_armed: bool,
     is_connected: bool,
 }
@@ -92,7 +93,7 @@ fn done(result: c_int, call: &str, sentence: &str) -> Result<(), FileError> {
     if result == 0 { Ok(()) } else { Err(failed(call, Errno::last(), sentence)) }
 }
 
-/// libibverbs calls that return the errno.
+/// Checks the result of a libibverbs call that returns the errno.
 fn done_directly(result: c_int, call: &str) -> Result<(), FileError> {
     if result == 0 { Ok(()) } else { Err(failed(call, Errno(result.abs()), "")) }
 }
@@ -167,7 +168,7 @@ impl Connection {
         done(result, "rdma_listen", &format!("another program listens at {address}"))
     }
 
-    /// The next event of the connection manager, if there is one.
+    /// The next event of the connection manager, if one is pending.
     pub(super) fn next_event(&mut self) -> Result<Option<Seen>, FileError> {
         let mut event: *mut Event = null_mut();
         // SAFETY: the channel is ours; the call writes one pointer.
@@ -188,7 +189,7 @@ impl Connection {
         Ok(Some(seen))
     }
 
-    /// Waits until something may have happened.
+    /// Waits until an event or a completion may have arrived.
     pub(super) fn wait(&mut self, span: Duration) -> Result<Waited, Errno> {
         // SAFETY: the channel is ours.
         let events = Awaited { socket: unsafe { (*self.channel).descriptor }, to_send: false };
@@ -223,8 +224,8 @@ impl Connection {
         true
     }
 
-    /// Makes the next completion end a [`wait`](Connection::wait). After this, earlier completions have to be
-    /// polled for.
+    /// Makes the next completion end a [`wait`](Connection::wait). Completions that arrived before must still
+    /// be polled for.
     pub(super) fn arm(&mut self) -> Result<(), Errno> {
         if self.is_armed {
             return Ok(());
@@ -271,7 +272,7 @@ impl Connection {
         }
     }
 
-    /// Establishes the connection, with room for `depth` blocks in flight; false if the job was stopped.
+    /// Establishes the connection, for up to `depth` blocks in flight; false if the job was stopped.
     pub(super) fn connect(
         &mut self,
         role: &Role,
@@ -341,7 +342,7 @@ impl Connection {
             return Ok(false);
         };
         self.id = seen.id;
-        // Later peers are refused instead of being kept waiting.
+        // The listener is closed, so that later peers are refused instead of being kept waiting.
         self.stop_listening();
         self.prepare(depth)?;
         self.receive_message()?;
@@ -432,7 +433,7 @@ impl Connection {
         self.change_to(state::INITIALISED, |_| 0)
     }
 
-    /// Makes both queues usable. A connecting side has negotiated the number of reads already; a listening one
+    /// Makes both queues usable. A connecting side has already negotiated the number of reads; a listening one
     /// announces its own.
     fn make_ready(&mut self, agreed: Option<(u8, u8)>) -> Result<(), FileError> {
         self.change_to(state::READY_TO_RECEIVE, |attributes| {
@@ -451,7 +452,7 @@ impl Connection {
     }
 
     /// Changes the state of the queue pair. The manager provides the attributes of each state; `adjust`
-    /// overrides some, and returns which.
+    /// overrides some of them and returns a mask of these.
     fn change_to(
         &mut self,
         state: c_int,
@@ -472,7 +473,7 @@ impl Connection {
         }
     }
 
-    /// Ends everything in flight.
+    /// Fails the queue pair, which ends all requests in flight.
     pub(super) fn fail_pair(&mut self) {
         if self.pair.is_null() {
             return;
@@ -487,7 +488,8 @@ impl Connection {
     ///
     /// # Safety
     ///
-    /// The memory is valid until the connection is gone, and no references exist to what the device writes there.
+    /// The memory is valid until the connection is gone, and no references exist to memory that the device
+    /// writes.
     pub(super) unsafe fn register(
         &mut self,
         memory: *mut u8,
@@ -500,7 +502,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Local and remote key of that memory.
+    /// Local and remote key of the registered memory.
     pub(super) fn keys(&self) -> (u32, u32) {
         // SAFETY: the region is ours, if it exists.
         unsafe { self.arena.as_ref() }.map_or((0, 0), |region| (region.local_key, region.remote_key))
@@ -520,7 +522,7 @@ impl Connection {
         done_directly(result, "ibv_post_recv")
     }
 
-    /// Stores the greeting of this side.
+    /// Stores this side's greeting.
     pub(super) fn write_message(&mut self, greeting: &Greeting) {
         greeting.write(&mut self.messages.own);
     }
@@ -544,7 +546,7 @@ impl Connection {
         done_directly(unsafe { self.post_send(&mut request, &mut null_mut()) }, "ibv_post_send")
     }
 
-    /// The peer's greeting, of this length.
+    /// The peer's greeting, if a message of this length is one.
     pub(super) fn message(&self, length: u32) -> Option<Greeting> {
         Greeting::read(self.messages.other.get(..length as usize)?)
     }
@@ -553,8 +555,8 @@ impl Connection {
     ///
     /// # Safety
     ///
-    /// The chain and its pieces are valid through the call, the memory that they refer to until the requests
-    /// have completed.
+    /// The chain and its pieces are valid during the call, and the memory to which they refer is valid until
+    /// the requests have completed.
     #[inline(always)]
     pub(super) unsafe fn post_send(
         &mut self,
@@ -580,7 +582,7 @@ impl Connection {
         unsafe { verbs::post_receive(self.pair, first, refused) }
     }
 
-    /// The library's description of a status.
+    /// The library's description of a completion status.
     pub(super) fn name_of(&self, status: c_int) -> String {
         // SAFETY: the library returns a constant, also for unknown numbers.
         let name = unsafe { (self.libraries.verbs.name_of_status)(status) };

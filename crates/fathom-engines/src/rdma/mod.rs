@@ -1,8 +1,10 @@
-//! `rdma`: blocks to and from the memory of another machine, through librdmacm and libibverbs, which are loaded when a job wants them.
+//! `rdma`: blocks to and from the memory of another machine, through librdmacm and libibverbs, which are loaded
+//! when a job needs them.
 //!
-//! `verbs.rs` has what is used of the libraries, `settings.rs` reads the options, `connection.rs` makes the connection and its queues,
-//! `wire.rs` has the messages besides the data. The job that writes decides what is done. With `send`, each block is a message that the
-//! other side receives; with `write` and `read`, the device of the other side does its part alone, and the job there only waits for the end.
+//! `verbs.rs` declares the libraries' functions, `settings.rs` reads the options, `connection.rs` establishes
+//! the connection and its queues, and `wire.rs` defines the messages besides the data. The connecting job
+//! determines the operation. With `send`, each block is a message that the other side receives; with `write`
+//! and `read`, the other side's device acts alone, and its job only waits for the end.
 
 mod connection;
 mod settings;
@@ -28,17 +30,18 @@ use std::time::{Duration, Instant};
 use verbs::{Piece, ReceiveRequest, SendRequest, WorkCompletion, access, event, operation, status};
 use wire::{Buffer, Greeting, Verb};
 
-/// A listening fio does not announce when it is ready to receive; its own sender waits this long.
+/// Time that a sender waits before its first block, as fio does: a listening fio does not announce when it is
+/// ready to receive.
 const READINESS: Duration = Duration::from_millis(500);
-/// Time to keep notifying the peer of the end.
+/// Maximum time for which the peer is notified of the end.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Maximum number of completions taken per poll.
+/// Maximum number of completions per poll.
 const BATCH: usize = 64;
 /// Busy-polling jobs check the connection after this many empty polls.
 const LOOKS: u32 = 64;
 
-/// Prepares this side of a job: its parameters, and the address on which it listens or from which it connects.
-/// All files share one connection.
+/// Prepares this side of the connection: its parameters, and the address on which it listens or from which it
+/// connects. All files share one connection.
 fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Settings, Connection), FileError> {
     let settings = Settings::of(job, plan)?;
     let mut connection = Connection::open()?;
@@ -51,11 +54,11 @@ fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Settings, Connection), File
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Blocks are being transferred.
+    /// Blocks can be transferred.
     Open,
     /// The peer has announced the end, or disconnected.
     AtEnd,
-    /// Transfers are over; holds the result of every further block.
+    /// Transfers are over; holds the result of all further blocks.
     Ended(i64),
 }
 
@@ -72,7 +75,7 @@ impl Arena {
         self.stride * self.count.saturating_sub(1) + self.buffer_length
     }
 
-    /// True if the whole range is within the buffers.
+    /// True if the whole range is inside the buffers.
     fn holds(&self, bytes: *mut u8, length: u32) -> bool {
         let (first, place) = (self.first as usize, bytes as usize);
         place >= first && place + length as usize <= first + self.length()
@@ -84,28 +87,28 @@ pub(crate) struct Rdma {
     connection: Connection,
     settings: Settings,
     arena: Arena,
-    /// The operation, once it is known.
+    /// The operation, once the peer has announced it.
     verb: Option<Verb>,
     /// Memory that the peer makes available.
     theirs: Vec<Buffer>,
-    /// By slot: the send or receive request of a block, and its piece of memory.
+    /// For each slot, the send or receive request of a block, and its piece of memory.
     sends: Box<[SendRequest]>,
     receives: Box<[ReceiveRequest]>,
     pieces: Box<[Piece]>,
-    /// Slots not submitted yet, oldest first.
+    /// Slots that have not been submitted, oldest first.
     queued: VecDeque<u32>,
-    /// Completions not listed yet.
+    /// Completions that have not been listed.
     ended: VecDeque<(u32, i64)>,
-    /// Space for a batch of completions, kept because each I/O polls a few times.
+    /// Space for a batch of completions. It is kept, because each I/O polls several times.
     found: Box<[WorkCompletion]>,
-    /// Blocks that wait until the peer no longer accesses this side's memory.
+    /// Blocks whose completion waits until the peer no longer accesses this side's memory.
     waiting: Vec<u32>,
     in_flight: usize,
     standing: Standing,
     why: Option<String>,
-    /// Greetings sent or received, with their lengths.
+    /// Greetings that were sent or received, with their lengths.
     messages: Vec<(u64, u32)>,
-    /// The peer has disconnected.
+    /// True if the peer has disconnected.
     is_left: bool,
     looks: u32,
 }
@@ -155,7 +158,8 @@ impl Engine for Rdma {
         true
     }
 
-    /// All loops use one connection: blocks of the next loop may be in flight while the last ones of this loop are.
+    /// Connects in the first loop of a job only: all loops share one connection, because blocks of the next
+    /// loop may be in flight together with the last ones of this loop.
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
         if self.verb.is_some() {
             return Ok(());
@@ -244,7 +248,7 @@ impl Engine for Rdma {
 }
 
 impl Rdma {
-    /// The result of every block after transfers have ended.
+    /// The result of all blocks after transfers have ended; `None` before.
     #[inline(always)]
     fn result(&self) -> Option<i64> {
         match self.standing {
@@ -278,7 +282,7 @@ impl Rdma {
                     failed(libc::EPROTO, "the peer does not announce an operation: is it a job that writes?")
                 })?;
                 if verb.is_one_sided() {
-                    // Receives the peer's announcement of the end.
+                    // This receive is for the peer's announcement of the end.
                     self.connection.receive_message()?;
                 }
                 self.say(verb, false)?;
@@ -318,7 +322,7 @@ impl Rdma {
         }
         self.theirs = greeting.buffers;
         self.verb = Some(verb);
-        // A very short job may have ended already.
+        // The end of a very short job may have been announced already.
         if self.messages.iter().any(|(number, _)| *number == MESSAGE_RECEIVED) {
             self.standing = Standing::AtEnd;
         }
@@ -381,7 +385,7 @@ impl Rdma {
             if stopped() {
                 return Ok(None);
             }
-            // Polls once more for what the peer sent before.
+            // One more poll finds completions of messages that the peer sent before.
             match self.connection.next_event()? {
                 Some(seen) => self.is_left = seen.kind == event::DISCONNECTED,
                 None => self.wait_in_greeting()?,
@@ -391,7 +395,7 @@ impl Rdma {
 
     fn wait_in_greeting(&mut self) -> Result<(), FileError> {
         self.connection.arm().map_err(|errno| failed(errno.0, ""))?;
-        // Completions before the notification was armed are found by the next poll.
+        // Completions from before the notification was armed are found by the next poll.
         match self.connection.wait(Duration::from_millis(5)) {
             Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
             Err(errno) => Err(failed(errno.0, "")),
@@ -467,7 +471,7 @@ impl Rdma {
             return Ok(count as u32);
         }
         match result.abs() {
-            // There is room again after a completion.
+            // The queue has room again after a completion.
             libc::ENOMEM => Ok(0),
             errno => Err(Errno(errno)),
         }
@@ -491,7 +495,7 @@ impl Rdma {
             match self.connection.wait(span) {
                 Ok(Waited::Notice) => {}
                 Ok(Waited::Event) => self.look_at_connection(),
-                // Returns to the loop, so that it can check the time.
+                // Returns to the loop, which then checks the time.
                 Ok(Waited::Nothing) | Err(Errno(libc::EINTR)) => return Ok(()),
                 Err(errno) => return Err(errno),
             }
@@ -506,7 +510,8 @@ impl Rdma {
         }
     }
 
-    /// Without waits, a job would not notice that the peer has disconnected.
+    /// Checks the connection at intervals: a job that never waits would not notice that the peer has
+    /// disconnected.
     fn look_now_and_then(&mut self, out: &Completions) {
         self.looks = if out.is_empty() { self.looks + 1 } else { 0 };
         if self.looks >= LOOKS {
@@ -559,7 +564,7 @@ impl Rdma {
         self.ended.push_back((slot, result));
     }
 
-    /// A request has failed, which breaks the connection.
+    /// Handles a failed request, which breaks the connection.
     #[cold]
     fn broken(&mut self, status: i32) {
         if self.standing != Standing::Open {
@@ -587,7 +592,7 @@ impl Rdma {
         self.end(Standing::Ended(-i64::from(errno)), Some(why));
     }
 
-    /// Ends all transfers; blocks in flight complete with that result.
+    /// Ends all transfers. Blocks in flight complete with the result of the new standing.
     #[cold]
     fn end(&mut self, standing: Standing, why: Option<String>) {
         if self.standing != Standing::Open {
@@ -610,7 +615,7 @@ impl Rdma {
                 continue;
             }
             self.is_left = true;
-            // Data that arrived earlier still counts.
+            // Blocks that arrived before the disconnection still count.
             let _ = self.take_ends();
             let calls = matches!(self.settings.role, Role::Calls { .. });
             let gone = Standing::Ended(-i64::from(libc::ECONNRESET));
@@ -633,7 +638,7 @@ impl Rdma {
         }
     }
 
-    /// Announces the end to the peer, which cannot observe accesses to its memory.
+    /// Announces the end to the peer, which cannot see accesses to its memory.
     fn take_leave(&mut self) {
         let (calls, Some(verb)) = (matches!(self.settings.role, Role::Calls { .. }), self.verb) else {
             return;
@@ -660,8 +665,8 @@ impl Rdma {
         }
     }
 
-    /// Waits for the connecting side to disconnect: a listener that leaves first resets a peer that has not yet
-    /// seen the completion of its last block, which can take seconds on a busy host.
+    /// Waits for the connecting side to disconnect. If the listener left first, it would reset a peer that has
+    /// not yet seen the completion of its last block, which can take seconds on a busy host.
     fn let_go(&mut self) {
         if self.is_left || matches!(self.standing, Standing::Ended(_)) {
             return;

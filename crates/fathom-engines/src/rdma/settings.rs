@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 /// The role of a job in the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Role {
-    /// Listens on this address, and follows the peer.
+    /// Listens on this address and follows the peer.
     Listens(SocketAddr),
     /// Connects to an address, from a given address or any, and determines the operation.
     Calls { to: SocketAddr, from: Option<SocketAddr>, verb: Verb },
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) role: Role,
     /// `verb=` of a listening job, if set.
     pub(super) expected: Option<RdmaVerb>,
-    /// Blocks are verified as they arrive.
+    /// True if blocks are verified as they arrive.
     pub(super) verifies: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The parts of libibverbs and librdmacm that are used: functions, and the structures passed between them and
-//! the engine, as far as they are accessed. (From the libraries' public headers, under their BSD licence.) Both
-//! libraries have kept them unchanged since 2019, and promise to do so.
+//! The parts of libibverbs and librdmacm that the engine uses: functions, and the accessed fields of
+//! structures. They are declared from the libraries' public headers, under their BSD licence. Both libraries
+//! have kept these interfaces unchanged since 2019 and promise to continue so.
 
 use crate::net::library::{LibraryError, functions};
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -59,7 +59,7 @@ pub(super) mod event {
     pub(crate) const DEVICE_REMOVAL: c_int = 11;
 }
 
-/// `RDMA_PS_TCP`: reliable connections.
+/// The operations of a context that the driver implements instead of the library.
 pub(super) const RELIABLE: c_int = 0x0106;
 
 /// The operations of a context that are implemented by the driver, not the library.
@@ -152,7 +152,7 @@ pub(super) struct PairAttributes {
 /// `IBV_QPT_RC`
 pub(super) const RELIABLE_CONNECTION: c_int = 2;
 
-/// `struct ibv_ah_attr`; only used by the library.
+/// `struct ibv_ah_attr`, which only the library uses.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Way([u8; 32]);
@@ -176,9 +176,9 @@ pub(super) struct PairState {
     other_key_index: u16,
     notifies_drained: u8,
     is_draining: u8,
-    /// `max_rd_atomic`: RDMA reads that this side may have in flight.
+    /// `max_rd_atomic`: number of RDMA reads that this side may have in flight.
     pub(super) reads_begun: u8,
-    /// `max_dest_rd_atomic`: RDMA reads that the peer may have in flight.
+    /// `max_dest_rd_atomic`: number of RDMA reads that the peer may have in flight.
     pub(super) reads_answered: u8,
     pub(super) not_ready_timer: u8,
     port: u8,
@@ -298,7 +298,7 @@ pub(super) struct WorkCompletion {
     path_bits: u8,
 }
 
-/// `IBV_WC_RECV`, set in `operation` of all receives.
+/// `IBV_WC_RECV`, which is set in `operation` of all receives.
 pub(super) const RECEIVED: c_int = 1 << 7;
 
 /// `enum ibv_wc_status`
@@ -400,17 +400,17 @@ pub(super) struct Libraries {
 }
 
 impl Libraries {
-    /// Loads the libraries; the error names the packages to install.
+    /// Loads the libraries. The error names the packages to install.
     pub(super) fn load() -> Result<Arc<Libraries>, LibraryError> {
         Ok(Arc::new(Libraries { manager: Manager::load()?, verbs: Core::load()? }))
     }
 }
 
-/// Takes completions, at most as many as there is room for; a negative number is an error.
+/// Takes up to as many completions as fit into `room`; a negative result is an error.
 ///
 /// # Safety
 ///
-/// The queue was created by the library and is not destroyed yet.
+/// The library created the queue, which has not been destroyed.
 #[inline(always)]
 pub(super) unsafe fn poll(queue: *mut CompletionQueue, room: &mut [WorkCompletion]) -> c_int {
     // SAFETY: guaranteed by the caller; every queue has a context, and the driver has filled its table.
@@ -427,12 +427,12 @@ pub(super) unsafe fn request_notice(queue: *mut CompletionQueue) -> c_int {
     unsafe { ((*(*queue).context).operations.request_notice)(queue, 0) }
 }
 
-/// Posts a chain of requests; returns an errno, and in `refused` the first request that was not taken.
+/// Posts a chain of requests. Returns an errno, and in `refused` the first request that was not accepted.
 ///
 /// # Safety
 ///
-/// The queue pair was created by the library and is not destroyed yet; the chain and its pieces are valid
-/// through the call, the memory that the pieces refer to until the requests have completed.
+/// The library created the queue pair, which has not been destroyed. The chain and its pieces are valid during
+/// the call, and the memory to which the pieces refer is valid until the requests have completed.
 #[inline(always)]
 pub(super) unsafe fn post_send(
     pair: *mut QueuePair,
@@ -463,7 +463,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    /// The numbers come from a C compiler with rdma-core's headers, on 64-bit machines.
+    /// The expected numbers come from a C compiler with rdma-core's headers, on 64-bit machines.
     #[test]
     fn structures_are_laid_out_as_the_libraries_have_them() {
         assert_eq!((size_of::<Parameters>(), offset_of!(Parameters, queue_pair)), (24, 16));

@@ -1,5 +1,6 @@
-//! What the two sides tell each other before the data, so that fio understands it (seen on the wire): the side that connects says what it
-//! will do, and each side names its buffers. The message has 8208 bytes, numbers are in network order:
+//! The greeting that both sides exchange before the data, compatible with fio (as observed on the wire). The
+//! connecting side announces its operation, and each side lists its buffers. The message has 8208 bytes, with
+//! numbers in network byte order:
 //!
 //! | bytes | |
 //! |---|---|
@@ -8,16 +9,17 @@
 //! | 8..12 | bytes of the largest block |
 //! | 16..8208 | 512 buffers: address (8 bytes), key (4), length (4) |
 //!
-//! After writes and reads of memory, of which the other side learns nothing, the writer sends its message again: that is the end.
+//! The other side does not notice writes to and reads from its memory. After these, the connecting side
+//! therefore sends its message once more to announce the end.
 
-/// Length of the message in bytes.
+/// Length of a message in bytes.
 pub(super) const LENGTH: usize = HEADER + MOST_BUFFERS * RECORD;
-/// Maximum number of buffers in it.
+/// Maximum number of buffers in a message.
 pub(super) const MOST_BUFFERS: usize = 512;
 const HEADER: usize = 16;
 const RECORD: usize = 16;
 
-/// Operation of the connecting side, as numbered in the message.
+/// Operation of the connecting side, with its number in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     /// Writes to the peer's memory.
@@ -33,12 +35,12 @@ impl Verb {
         [Verb::Write, Verb::Read, Verb::Send].into_iter().find(|verb| *verb as u32 == number)
     }
 
-    /// True if the peer takes no active part in the transfers.
+    /// True if the peer takes no active part in transfers.
     pub(super) fn is_one_sided(self) -> bool {
         self != Verb::Send
     }
 
-    /// The word used in `verb=`.
+    /// The operation's word in `verb=`.
     pub(super) fn word(self) -> &'static str {
         match self {
             Verb::Write => "write",
@@ -59,14 +61,14 @@ pub(super) struct Buffer {
 /// The greeting of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// `None` from a listening fio.
+    /// The operation; `None` from a listening fio.
     pub(super) verb: Option<Verb>,
     pub(super) largest_block: u32,
     pub(super) buffers: Vec<Buffer>,
 }
 
 impl Greeting {
-    /// Encodes the message; buffers beyond its capacity are left out.
+    /// Encodes the message. Buffers beyond its capacity are left out.
     pub(super) fn write(&self, message: &mut [u8; LENGTH]) {
         message.fill(0);
         let count = self.buffers.len().min(MOST_BUFFERS);

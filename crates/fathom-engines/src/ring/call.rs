@@ -1,12 +1,12 @@
-//! The system call behind each I/O, `io_uring_enter`, without the C library and its `errno`: on architectures
-//! for which it is implemented here, it saves 15 instructions.
+//! The system call of each I/O, `io_uring_enter`, without the C library and its `errno`. On the architectures
+//! for which it is implemented here, this saves 15 instructions.
 
-/// Returns the number of requests that the kernel took, or a negative error number.
+/// Returns the number of requests that the kernel accepted, or a negative error number.
 ///
 /// # Safety
 ///
-/// The entries shown to the kernel refer to memory that is valid until they have completed; `argument` is
-/// null or points to `size` bytes of the argument selected by `flags`.
+/// The entries visible to the kernel refer to memory that is valid until they have completed; `argument` is
+/// null or points to `size` bytes of the argument that `flags` select.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) unsafe fn enter(
@@ -38,7 +38,7 @@ pub(super) unsafe fn enter(
     returned
 }
 
-/// The same through the C library.
+/// Makes the same call through the C library.
 ///
 /// # Safety
 ///

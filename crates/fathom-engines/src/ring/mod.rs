@@ -1,5 +1,5 @@
-//! An io_uring ring with the newest features that the kernel has and the job allows, shared by all engines that
-//! use one.
+//! An io_uring ring with the newest features that the kernel supports and the job allows. All engines that use
+//! io_uring share this module.
 
 mod call;
 mod queues;
@@ -20,19 +20,20 @@ const EXTENDED_ARGUMENT: u32 = 1 << 3;
 /// Poll interval on kernels whose waits do not support a timeout.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
 
-/// The registered buffer: the whole arena.
+/// Index of the registered buffer, which is the whole arena.
 pub(crate) const ARENA: u16 = 0;
-/// Size of memory that is pinned without an explicit request.
+/// Maximum size of memory that is pinned without an explicit request of the job, in bytes.
 const PINNED_UNASKED: usize = 256 << 20;
 
-/// A ring, and its handle for `io_uring_enter`. The entries of either queue have one of two sizes.
+/// A ring, and its handle for `io_uring_enter`. The entries of each queue may have either of two sizes.
 pub(crate) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry> {
     queues: Queues<S, C>,
     /// The descriptor of the ring, or its registered index.
     handle: Handle,
     /// True if the kernel's submission thread is used.
     kernel_thread: bool,
-    /// The ring's owner, used for queries and registrations. Declared last, because it closes the descriptor.
+    /// The owner of the ring, for queries and registrations. It is declared last, because dropping it closes
+    /// the descriptor.
     pub(crate) setup: io_uring::IoUring<S, C>,
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryM
 pub(crate) struct Transfer {
     pub(crate) code: u8,
     pub(crate) flags: u8,
-    /// The `ioprio` value of this request.
+    /// The `ioprio` value of the request.
     pub(crate) priority: u16,
     /// Descriptor or registered index of the file.
     pub(crate) target: i32,
@@ -52,7 +53,7 @@ pub(crate) struct Transfer {
     pub(crate) length: u32,
     pub(crate) rw_flags: i32,
     pub(crate) slot: u64,
-    /// Index of the registered buffer; the upper bits are not used by reads and writes.
+    /// Index of the registered buffer; reads and writes do not use the upper bits.
     pub(crate) buffer: u64,
     /// Address of the request's attributes.
     pub(crate) attributes: u64,
@@ -61,7 +62,7 @@ pub(crate) struct Transfer {
 
 const _: () = assert!(size_of::<Transfer>() == size_of::<squeue::Entry>());
 
-/// Selects the requests that are passed directly to a kernel worker (`force_async`).
+/// Selects the requests that go directly to a kernel worker (`force_async`).
 #[derive(Clone, Copy)]
 pub(crate) struct EveryNth {
     /// Interval in requests; 0 disables.
@@ -74,12 +75,12 @@ impl EveryNth {
         EveryNth { every, left: every }
     }
 
-    /// True if it is enabled.
+    /// True if any requests are selected.
     pub(crate) fn is_any(&self) -> bool {
         self.every > 0
     }
 
-    /// Counts a request; true if it is selected.
+    /// Counts a request; returns true if it is selected.
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.every == 0 {
@@ -94,12 +95,12 @@ impl EveryNth {
     }
 }
 
-/// What is registered with a ring.
+/// The resources that are registered with a ring.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Registered {
-    /// The arena, as buffer [`ARENA`].
+    /// True if the arena is registered, as buffer [`ARENA`].
     pub(crate) buffers: bool,
-    /// The files, by their indices.
+    /// True if the files are registered, by their indices.
     pub(crate) files: bool,
 }
 
@@ -119,8 +120,8 @@ struct WaitArgument {
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// The best ring, and its features, that this kernel and the job's options allow and that has room for this
-    /// many requests. `instead` names an alternative if io_uring is not available.
+    /// Creates the best ring for this number of requests that the kernel and the job's options allow; also
+    /// returns the ring's features. `instead` names an alternative if io_uring is not available.
     pub(crate) fn new(
         setup: &Setup<'_>,
         entries: u32,
@@ -133,7 +134,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok((Ring { queues, handle, kernel_thread, setup: ring }, features))
     }
 
-    /// Registers the ring itself, which saves the kernel a lookup in every call; true on success.
+    /// Registers the ring itself, which saves the kernel a lookup in every call. Returns true on success.
     pub(crate) fn register(&mut self) -> bool {
         match register_ring(self.setup.as_raw_fd()) {
             Some(handle) => {
@@ -144,9 +145,9 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Registers the ring, and files and buffers as far as the kernel supports that and the job does not forbid
-    /// it. Only explicit requests of the job must succeed. `may_fix_buffers` tells whether buffers are
-    /// registered by default.
+    /// Registers the ring, the files and the buffers, as far as the kernel supports that and the job does not
+    /// forbid it. A failure is an error only if the job explicitly requests the registration. `may_fix_buffers`
+    /// tells whether buffers are registered by default.
     pub(crate) fn register_all(
         &mut self,
         setup: &Setup<'_>,
@@ -194,7 +195,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(registered)
     }
 
-    /// Registers the arena as one buffer, of which every I/O uses a part.
+    /// Registers the arena as a single buffer, of which each I/O uses a part.
     fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
         let whole = libc::iovec { iov_base: setup.buffers.first().cast(), iov_len: arena_length(setup) };
         // SAFETY: the arena is mapped to that length and outlives the engine.
@@ -210,8 +211,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     ///
     /// # Safety
     ///
-    /// The whole entry is written, and everything it refers to stays valid until its completion has been
-    /// taken.
+    /// `write` fills the whole entry, and all memory to which it refers stays valid until its completion has
+    /// been taken.
     #[inline(always)]
     pub(crate) unsafe fn push(&mut self, write: impl FnOnce(*mut S)) -> Queued {
         if !self.queues.has_room(1)
@@ -224,7 +225,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Queued::Pending
     }
 
-    /// Adds linked entries: all of them, or none.
+    /// Adds linked entries, either all of them or none.
     ///
     /// # Safety
     ///
@@ -245,14 +246,15 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         self.queues.kept_back()
     }
 
-    /// The ring has an entry for every slot, so it is full only if the kernel's thread has completed an I/O
-    /// whose entry it still counts as pending: it releases the entries of a batch together.
+    /// Waits until the queue has room for an entry. The ring has an entry for every slot, so it is full only if
+    /// the kernel's thread has completed an I/O but not yet released its entry; the thread releases the entries
+    /// of a batch together.
     #[cold]
     #[inline(never)]
     fn wait_for_room(&mut self) -> Result<(), Errno> {
         self.queues.show();
         loop {
-            // Wakes the kernel's thread if it sleeps.
+            // This call wakes the kernel's thread if it is asleep.
             self.setup.submit().map_err(Errno::from)?;
             match self.setup.submitter().squeue_wait().map_err(Errno::from) {
                 Ok(_) | Err(Errno(libc::EINTR)) => {}
@@ -271,16 +273,17 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         if self.kernel_thread {
             return self.commit_to_kernel_thread();
         }
-        // With deferred task run, completions become visible only in a call that asks for events, and asking
-        // here saves a separate call. It is unnecessary while completions are left to take: the kernel then
-        // processes more of them together later.
+        // With deferred task run, completions become visible only in a call that asks for events. Asking for
+        // them here saves a separate call. While completions are left to take, it does not ask, so that the
+        // kernel later processes more of them together.
         let flags = if self.queues.left_of_batch() == 0 { GET_EVENTS } else { 0 };
         let taken = self.enter(self.queues.kept_back(), 0, flags)?;
         self.queues.taken(taken);
         Ok(taken)
     }
 
-    /// With a kernel thread, entries are accepted as soon as they are visible, but the thread may have to be woken.
+    /// Submits to the kernel's thread, which accepts entries as soon as they are visible but may have to be
+    /// woken.
     #[cold]
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
         self.setup.submit().map_err(Errno::from)?;
@@ -289,7 +292,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(queued)
     }
 
-    /// Waits for at least `min` completions (0: polls once), of which up to `most` can then be [taken](Ring::take).
+    /// Waits for at least `min` completions (0 polls once), of which up to `most` can then be
+    /// [taken](Ring::take).
     #[inline(always)]
     pub(crate) fn wait(&mut self, min: u32, most: u32) -> Result<(), Errno> {
         let mut count = self.queues.gather(most);
@@ -308,7 +312,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// Waits for a completion, at most for `span`; up to `most` can then be taken.
+    /// Waits for a completion, for at most `span`; up to `most` completions can then be taken.
     pub(crate) fn wait_within(&mut self, span: Duration, most: u32) -> Result<(), Errno> {
         if self.queues.gather(most) == 0 {
             self.wait_for_one(span)?;
@@ -317,7 +321,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// Both waits into a list; `read` converts a completion, unless it is to be skipped.
+    /// Waits for at least `min` completions and lists them in `out`. `read` converts a completion, or returns
+    /// `None` to skip it.
     pub(crate) fn reap(
         &mut self,
         min: u32,
@@ -354,7 +359,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Completions of the batch that have not been taken.
+    /// Number of completions in the batch that have not been taken.
     #[inline(always)]
     pub(crate) fn left_of_batch(&self) -> u32 {
         self.queues.left_of_batch()
@@ -366,7 +371,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         self.queues.take(read)
     }
 
-    /// True if requests with all of these codes are supported; false for kernels that do not support the query.
+    /// True if the kernel supports requests with all of these codes; false if it does not support the query.
     pub(crate) fn supports(&self, codes: &[u8]) -> bool {
         let mut probe = Probe::new();
         let probed = self.setup.submitter().register_probe(&mut probe).is_ok();
@@ -396,10 +401,10 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken as u32) }
     }
 
-    /// Waits for a completion, or until a timeout.
+    /// Waits for a completion or until the timeout.
     fn wait_for_one(&self, span: Duration) -> Result<(), Errno> {
         if !self.setup.params().is_feature_ext_arg() {
-            // Linux 5.10 and earlier: only a completion ends a wait.
+            // On Linux 5.10 and earlier, only a completion ends a wait, so this sleeps briefly instead.
             std::thread::sleep(span.min(LONGEST_SLEEP));
             return self.enter(0, 0, GET_EVENTS).map(|_| ());
         }
@@ -436,13 +441,13 @@ fn register_ring(fd: i32) -> Option<Handle> {
     (registered == 1).then_some(Handle { fd: update.offset as i32, flags: ENTER_REGISTERED_RING })
 }
 
-/// Which newer ring features to request.
+/// The newer ring features to request.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Level {
     Plain,
-    /// Linux 6.1: a single submitter, and completions processed when it asks for them.
+    /// Linux 6.1: a single submitter, and completions that are processed when it asks for them.
     Deferred,
-    /// Linux 6.6: no indirection between the submission queue and its entries.
+    /// Linux 6.6: submission queue entries without an indirection.
     Direct,
 }
 
@@ -457,7 +462,7 @@ fn build_ring<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
         let level = levels.next().unwrap_or(Level::Plain);
         match ring_builder(setup, entries, level).build(entries) {
             Ok(ring) => return Ok((ring, ring_features(setup, level))),
-            // Older kernels do not know some of the flags.
+            // Kernels that do not know some of the flags return EINVAL, so the next level is tried.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && level != Level::Plain => {}
             Err(error) => return Err(refused(error, entries, instead)),
         }
@@ -506,10 +511,10 @@ fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
     features
 }
 
-/// Idle time after which the kernel's submission thread sleeps, ms.
+/// Idle time in ms after which the kernel's submission thread goes to sleep.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
-/// The kernel's setting for who may use io_uring; 0 allows all users.
+/// The kernel's setting that limits who may use io_uring; 0 allows all users.
 const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
 const FILTERED: &str = "a seccomp filter forbids io_uring here, as containers' default profiles do: allow \
                         io_uring_setup, io_uring_enter and io_uring_register in the profile (or, for a test, \
@@ -518,12 +523,13 @@ const FILTERED: &str = "a seccomp filter forbids io_uring here, as containers' d
 /// Explains why io_uring is not available; `instead` names an alternative.
 pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> SetupError {
     let errno = Errno::from(error);
-    // Another engine may not have this limit, but the job can also keep this one.
+    // The limit is io_uring's, so the advice is to stay within it; another engine may not have it.
     if errno.0 == libc::EINVAL && entries > exhausted::RING {
         return SetupError::new(errno, "io_queue_init").with_advice(exhausted::ring(entries));
     }
     let advice = match errno.0 {
-        // If the kernel was built with io_uring, the setting exists since 6.6, so the error comes from a filter.
+        // A kernel that was built with io_uring has this setting since 6.6. If it exists, the error comes from
+        // a seccomp filter.
         libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
         libc::ENOSYS => "this kernel has no io_uring, or a seccomp filter of the container hides it",
         libc::EPERM if std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() != "0") => {
@@ -540,8 +546,8 @@ pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> Set
 mod tests {
     use super::*;
 
-    /// The message about a ring, in a thread in which seccomp makes `io_uring_setup` fail with this error, as
-    /// container profiles do.
+    /// The message about a ring in a thread in which a seccomp filter makes `io_uring_setup` fail with this
+    /// error, as container profiles do.
     fn advice_where_filtered(errno: i32) -> String {
         const LOAD: u16 = 0x20;
         const SKIP_UNLESS_EQUAL: u16 = 0x15;

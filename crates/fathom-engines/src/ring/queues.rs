@@ -1,4 +1,4 @@
-//! The two queues of a ring, in memory shared with the kernel: requests are written and completions read in
+//! The two queues of a ring, in memory shared with the kernel: requests are written and completions are read in
 //! place. Counters are published once per batch, not for each entry.
 
 use fathom_run::invariant::{CHECKS_ALL, Invariant, broken};
@@ -8,7 +8,7 @@ use io_uring::{cqueue, squeue};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-// Mappings of a ring's descriptor: `IORING_OFF_*` of linux/io_uring.h.
+// Offsets of a ring's mappings: `IORING_OFF_*` of linux/io_uring.h.
 const REQUEST_COUNTERS: u64 = 0;
 const ENDS: u64 = 0x800_0000;
 const REQUESTS: u64 = 0x1000_0000;
@@ -25,27 +25,27 @@ struct Layout {
     /// Offsets of head, tail and other fields of the completion queue in its mapping.
     end_places: [u32; 2],
     other_end_places: [u32; 3],
-    /// Offset of its entries.
+    /// Offset of the completion queue's entries.
     first_end: u32,
     last_end_places: [u32; 4],
 }
 
 const _: () = assert!(size_of::<Layout>() == 120 && size_of::<io_uring::Parameters>() == 120);
 
-/// Submission and completion queue. Counters run beyond the size of a queue; their remainder is the index of an
-/// entry.
+/// The submission and the completion queue. Counters run beyond the size of a queue; the index of an entry is
+/// the counter modulo the size.
 pub(super) struct Queues<S, C> {
     requests: *mut S,
     request_mask: u32,
-    /// Requests written so far.
+    /// Number of requests written so far.
     written: u32,
     /// Number of requests passed to the kernel.
     handed_over: u32,
-    /// Limit of `written` until the kernel consumes more.
+    /// Maximum value of `written` until the kernel consumes more requests.
     limit: u32,
     ends: *const C,
     end_mask: u32,
-    /// Completions taken so far.
+    /// Number of completions taken so far.
     taken: u32,
     /// Value of `taken` at the end of the current batch.
     batch_end: u32,
@@ -54,12 +54,12 @@ pub(super) struct Queues<S, C> {
     requests_there: *const AtomicU32,
     ends_taken: *const AtomicU32,
     ends_there: *const AtomicU32,
-    /// Mappings that the pointers above refer to.
+    /// The mappings to which the pointers above refer.
     _mappings: [Mapping; 3],
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
-    /// The queues of a new ring that has no other user.
+    /// The queues of a new ring, which must have no other user.
     pub(super) fn new(ring: &io_uring::IoUring<S, C>) -> Result<Queues<S, C>, Errno> {
         // SAFETY: the parameters are a transparent wrapper of the kernel's structure, whose layout this is.
         let layout = unsafe { &*std::ptr::from_ref(ring.params()).cast::<Layout>() };
@@ -93,7 +93,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         })
     }
 
-    /// True if there is room for `count` more requests.
+    /// True if the queue has room for `count` more requests.
     #[inline(always)]
     pub(super) fn has_room(&mut self, count: u32) -> bool {
         self.limit.wrapping_sub(self.written) >= count || self.looks_for_room(count)
@@ -110,7 +110,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
     ///
     /// # Safety
     ///
-    /// `write` fills the entry, and everything it refers to stays valid until the request has completed.
+    /// `write` fills the entry, and all memory to which it refers stays valid until the request has completed.
     #[inline(always)]
     pub(super) unsafe fn add(&mut self, write: impl FnOnce(*mut S)) {
         if CHECKS_ALL && self.written == self.limit {
@@ -122,7 +122,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         self.written = self.written.wrapping_add(1);
     }
 
-    /// Number of requests not passed to the kernel yet.
+    /// Number of requests that have not been passed to the kernel.
     #[inline(always)]
     pub(super) fn kept_back(&self) -> u32 {
         self.written.wrapping_sub(self.handed_over)
@@ -134,7 +134,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         store(self.requests_there, self.written);
     }
 
-    /// Notes that the kernel accepted `count` more, which frees their entries.
+    /// Records that the kernel accepted `count` more requests, which frees their entries.
     #[inline(always)]
     pub(super) fn taken(&mut self, count: u32) {
         self.handed_over = self.handed_over.wrapping_add(count);
@@ -146,9 +146,10 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         self.handed_over = self.written;
     }
 
-    /// Begins a batch of completions, or adds new ones to it, up to `most`; returns their number. From now on
-    /// the kernel may reuse the entries of the whole batch, although none has been taken. But it reaches them
-    /// only after filling all others, and the queue has entries for twice the requests that can be in flight.
+    /// Begins a batch of completions, or adds new ones to it, up to `most`; returns their number. From then on
+    /// the kernel may reuse the entries of the whole batch, although none has been taken. This is safe, because
+    /// the kernel fills all other entries first, and the queue has twice as many entries as requests can be in
+    /// flight.
     #[inline(always)]
     pub(super) fn gather(&mut self, most: u32) -> u32 {
         let count = load(self.ends_there).wrapping_sub(self.taken).min(most);
@@ -157,7 +158,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         count
     }
 
-    /// Completions of the batch that have not been taken.
+    /// Number of completions in the batch that have not been taken.
     #[inline(always)]
     pub(super) fn left_of_batch(&self) -> u32 {
         self.batch_end.wrapping_sub(self.taken)
@@ -180,7 +181,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
     }
 }
 
-/// Reads a counter of the kernel; the entries that it counts are visible afterwards.
+/// Reads a counter that the kernel writes; the entries that it counts are visible afterwards.
 #[inline(always)]
 fn load(counter: *const AtomicU32) -> u32 {
     // SAFETY: the counters are in mappings owned by the queues.
@@ -204,7 +205,7 @@ mod tests {
 
     const SIZE: u32 = 4;
 
-    /// A small ring whose requests complete on submission.
+    /// A small ring with requests that complete on submission.
     fn ring() -> Option<(IoUring, Queues<squeue::Entry, cqueue::Entry>)> {
         match IoUring::new(SIZE) {
             Ok(ring) => {
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(broken_by(|| queues.take(|_| ())), Some(Invariant::Ends));
         add(&mut queues, 1);
         submit(&ring, &mut queues);
-        // The completion is available, but not part of a batch.
+        // The completion is available but not part of a batch.
         assert_eq!(broken_by(|| queues.take(|_| ())), Some(Invariant::Ends));
         queues.gather(1);
         queues.take(|_| ());

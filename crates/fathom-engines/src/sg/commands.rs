@@ -7,12 +7,12 @@ pub(crate) struct Command {
     length: u8,
 }
 
-/// Commands on blocks: their operation codes with 32-bit and with 64-bit addresses.
+/// A command on blocks, by its operation codes with 32-bit and with 64-bit addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
     short: u8,
     long: u8,
-    /// Service action of the 32-byte form, if there is one.
+    /// Service action of the 32-byte form, if the command has this form.
     service: Option<u8>,
 }
 
@@ -24,23 +24,23 @@ pub(crate) const WRITE_SAME: Operation = Operation { short: 0x41, long: 0x93, se
 
 pub(crate) const PRE_FETCH: Operation = Operation { short: 0x34, long: 0x90, service: None };
 
-/// Byte 1: force unit access.
+/// Bit in byte 1: force unit access.
 pub(crate) const FUA: u8 = 1 << 3;
-/// Byte 1 of VERIFY: compare with all blocks sent, or with the only one.
+/// Bits in byte 1 of VERIFY: compare with all blocks that are sent, or with the only one.
 pub(crate) const BYTCHK_ALL: u8 = 1 << 1;
 pub(crate) const BYTCHK_ONE: u8 = 3 << 1;
-/// Byte 1 of WRITE SAME(16): no block is sent.
+/// Bit in byte 1 of WRITE SAME(16): no block is sent.
 const NDOB: u8 = 1;
 
-/// Bytes of UNMAP's parameter list for a single range.
+/// Size of UNMAP's parameter list for a single range, in bytes.
 pub(crate) const UNMAP_LIST: usize = unmap_bytes(1);
-/// Bytes of the data returned by READ CAPACITY(10) and (16) and STREAM CONTROL.
+/// Sizes of the data returned by READ CAPACITY(10) and (16) and STREAM CONTROL, in bytes.
 pub(crate) const CAPACITY_10: usize = 8;
 pub(crate) const CAPACITY_16: usize = 32;
 pub(crate) const STREAM_ANSWER: usize = 8;
-/// Requested bytes of an INQUIRY.
+/// Number of bytes that an INQUIRY requests.
 pub(crate) const INQUIRY_ANSWER: usize = 64;
-/// The page about zones (ZBC-2, "zoned block device characteristics").
+/// Number of the page about zones (ZBC-2, "zoned block device characteristics").
 pub(crate) const ZONED_PAGE: u8 = 0xb6;
 /// Actions of ZONE ACTIONS OUT.
 pub(crate) const FINISH_ZONE: u8 = 2;
@@ -73,8 +73,8 @@ impl Command {
         }
     }
 
-    /// A command on blocks in the form with this many bytes: 10, 16 or 32. `None` if address or count do not
-    /// fit, or the form does not exist.
+    /// A command on blocks in the form with this number of bytes: 10, 16 or 32. `None` if address or count do
+    /// not fit into the form, or if the command does not have it.
     #[inline(always)]
     pub(crate) fn on_blocks_in(
         bytes: u8,
@@ -91,7 +91,7 @@ impl Command {
         (command.length == bytes).then_some(command)
     }
 
-    /// The variable-length form, with a service action instead of an operation code.
+    /// A command in the variable-length form, which has a service action instead of an operation code.
     fn on_blocks_in_32(service: u8, flags: u8, address: u64, blocks: u32) -> Command {
         const VARIABLE_LENGTH: u8 = 0x7f;
         const BYTES_AFTER_THE_FIRST_8: u8 = 24;
@@ -129,14 +129,14 @@ impl Command {
         command
     }
 
-    /// STREAM CONTROL: opens a stream.
+    /// STREAM CONTROL that opens a stream.
     pub(crate) fn open_stream() -> Command {
         let mut command = Command::new(&[0x9e, 1 << 5 | 0x14], 16);
         command.bytes[13] = STREAM_ANSWER as u8;
         command
     }
 
-    /// STREAM CONTROL: closes a stream.
+    /// STREAM CONTROL that closes a stream.
     pub(crate) fn close_stream(stream: u16) -> Command {
         let mut command = Command::new(&[0x9e, 2 << 5 | 0x14], 16);
         command.bytes[4..6].copy_from_slice(&stream.to_be_bytes());
@@ -154,7 +154,7 @@ impl Command {
         Command::unmap_of(UNMAP_LIST as u16)
     }
 
-    /// UNMAP with a list of [`unmap_ranges`] of this many bytes.
+    /// UNMAP with a list of [`unmap_ranges`] that has this number of bytes.
     pub(crate) fn unmap_of(bytes: u16) -> Command {
         let mut command = Command::new(&[0x42], 10);
         command.bytes[7..9].copy_from_slice(&bytes.to_be_bytes());
@@ -168,12 +168,12 @@ impl Command {
         command
     }
 
-    /// REPORT ZONES: starting at the zone with this address, as many as the buffer has room for.
+    /// REPORT ZONES, which lists as many zones as fit into the buffer, starting at the zone with this address.
     pub(super) fn report_zones(address: u64, room: u32) -> Command {
         let mut command = Command::new(&[0x95], 16);
         command.bytes[2..10].copy_from_slice(&address.to_be_bytes());
         command.bytes[10..14].copy_from_slice(&room.to_be_bytes());
-        // Reports all zones; only those that fit are returned.
+        // The option asks for all zones; the device returns as many as fit.
         command.bytes[14] = 1 << 7;
         command
     }
@@ -205,7 +205,7 @@ pub(crate) fn unmap_list(address: u64, blocks: u32) -> [u8; UNMAP_LIST] {
     list
 }
 
-/// Bytes of UNMAP's parameter list for several ranges.
+/// Size of UNMAP's parameter list for several ranges, in bytes.
 pub(crate) const fn unmap_bytes(ranges: usize) -> usize {
     8 + 16 * ranges
 }
@@ -226,7 +226,7 @@ pub(crate) fn unmap_ranges(list: &mut [u8], ranges: impl Iterator<Item = (u64, u
 }
 
 /// Number of blocks and bytes per block, from the data of READ CAPACITY(10); `None` if the device is too large
-/// for it.
+/// for this command.
 pub(crate) fn capacity_10(answer: &[u8; CAPACITY_10]) -> Option<(u64, u32)> {
     let last = u32::from_be_bytes([answer[0], answer[1], answer[2], answer[3]]);
     let size = u32::from_be_bytes([answer[4], answer[5], answer[6], answer[7]]);

@@ -9,13 +9,13 @@ use thiserror::Error;
 /// Why a command failed.
 #[derive(Clone, Debug, Error)]
 pub(crate) enum ScsiError {
-    /// The system cannot deliver it.
+    /// The system could not deliver the command.
     #[error("{0}")]
     NotDelivered(#[from] Errno),
     /// An error of the device, or of its transport.
     #[error("{}", sense::describe(&.0.answer, .0.command.bytes()))]
     Refused(Box<Refused>),
-    /// A disk with a block size of 0.
+    /// The disk reports a block size of 0.
     #[error("it reports blocks of 0 bytes")]
     EmptyBlocks,
 }

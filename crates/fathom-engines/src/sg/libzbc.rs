@@ -1,6 +1,6 @@
-//! `libzbc`: zoned SCSI disks, accessed with the commands that the library of that name uses, but without the
-//! library. Reads and writes have 64-bit addresses; zones are reported, reset and finished by the kernel if a
-//! block device is named, otherwise by commands.
+//! `libzbc`: zoned SCSI disks, accessed with the same commands as the library of this name uses, but without
+//! that library. Reads and writes have 64-bit addresses. If the job names a block device, the kernel reports,
+//! resets and finishes zones; otherwise, commands do.
 
 use super::{Options, Sg, look_at_disk, zoned};
 use crate::media::Media;
@@ -36,8 +36,8 @@ impl Engine for Libzbc {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation() == Operation::Trim {
-            // Zone resets are issued by the zone rules (zonemode=zbd) and do not come through here: this trim is from a
-            // replayed log, and is not supported.
+            // This trim is from a replayed log and is not supported: zone resets are issued by the zone rules
+            // (zonemode=zbd) in another way.
             return Queued::Done(-i64::from(libc::EOPNOTSUPP));
         }
         self.0.queue(slot, io)

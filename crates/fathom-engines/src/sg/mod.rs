@@ -1,5 +1,5 @@
-//! `sg`: SCSI commands (`SG_IO`) to disks and their generic devices. Addresses count from the start of the disk, so
-//! partitions and other parts of a disk are refused.
+//! `sg`: SCSI commands (`SG_IO`) to disks and their generic devices. Addresses are relative to the start of the
+//! disk, so partitions and other parts of a disk are refused.
 
 pub(crate) mod commands;
 mod error;
@@ -29,13 +29,13 @@ use std::path::{Path, PathBuf};
 pub(crate) const TIMEOUT_MS: u32 = 600_000;
 /// `SGV4_FLAG_HIPRI` of linux/bsg.h.
 const POLL: u32 = 0x800;
-/// Number of attempts to query a device with a pending unit attention.
+/// Number of attempts to query a device, because the first ones may report a pending unit attention.
 const QUESTIONS: u32 = 4;
 
 pub(crate) struct Sg {
     devices: Vec<Device>,
     options: Options,
-    /// The device's error text of the last failed I/O.
+    /// The device's error text for the last failed I/O.
     said: Option<String>,
 }
 
@@ -46,14 +46,14 @@ struct Options {
     read_flags: u8,
     write_flags: u8,
     flags: u32,
-    /// Whether addresses always have 64 bits.
+    /// True if addresses always have 64 bits.
     is_far: bool,
 }
 
 /// One disk.
 struct Device {
     name: String,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     block: u32,
     stream: Option<Stream>,
 }
@@ -61,7 +61,7 @@ struct Device {
 /// Stream of `sg_write_mode=write_stream`.
 struct Stream {
     number: u16,
-    /// A descriptor for closing the stream, if it was opened here.
+    /// A descriptor for closing the stream, if the engine has opened it.
     opened: Option<OwnedFd>,
 }
 
@@ -109,7 +109,7 @@ impl Engine for Sg {
 }
 
 impl Sg {
-    /// Queries the disks; `stream` is the one to write to, if requested.
+    /// Queries the disks; `stream` is the stream to write to, if the job requests one.
     fn open(setup: &Setup<'_>, options: Options, stream: Option<u32>) -> Result<Sg, SetupError> {
         let devices = setup.files.iter().map(|file| Device::of(file, stream)).collect::<Result<_, _>>()?;
         Ok(Sg { devices, options, said: None })
@@ -168,14 +168,14 @@ impl Sg {
         };
         let sent = self.send(io, command, transfer);
         match transfer {
-            // The transferred bytes may differ from the affected ones.
+            // The number of transferred bytes may differ from the number of affected ones.
             _ if sent < 0 => sent,
             Transfer::Out(_, moved) if moved == io.length() => sent,
             _ => i64::from(io.length()),
         }
     }
 
-    /// Sends the command of an I/O: returns bytes moved, or `-errno`.
+    /// Sends the command of an I/O; returns the number of bytes moved, or `-errno`.
     #[inline(always)]
     fn send(&mut self, io: &Io, command: Command, transfer: Transfer) -> i64 {
         let fd = io.handle().descriptor();
@@ -229,20 +229,20 @@ impl Sg {
     }
 }
 
-/// Bytes moved by a successful command.
+/// Number of bytes moved by a successful command.
 #[inline(always)]
 fn moved(transfer: Transfer, answer: &Answer) -> i64 {
     match transfer {
         Transfer::None => 0,
         Transfer::Out(_, length) | Transfer::In(_, length) => {
-            // A device that claims an impossible residual has moved nothing.
+            // If a device claims an impossible residual, no bytes count as moved.
             (i64::from(length) - i64::from(answer.residual.max(0))).max(0)
         }
     }
 }
 
 impl Device {
-    /// `stream` is the stream to write to; 0 opens a new one.
+    /// Queries a disk. `stream` is the stream to write to; 0 opens a new one.
     fn of(file: &OpenFile, stream: Option<u32>) -> Result<Device, SetupError> {
         let (_, block) = capacity(scsi::run, file.handle.descriptor())
             .map_err(|why| SetupError::new(Errno(libc::EIO), "READ CAPACITY").with_advice(why.to_string()))?;
@@ -277,7 +277,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(opened) = &self.opened {
-            // A failure can no longer be reported.
+            // A failure is ignored, because it can no longer be reported.
             let _ = ask(
                 scsi::run,
                 opened.as_raw_fd(),

@@ -72,7 +72,7 @@ struct Sense {
 }
 
 impl Sense {
-    /// Decodes fixed or descriptor format; `None` without sense data.
+    /// Decodes sense data in fixed or descriptor format; `None` without sense data.
     fn of(answer: &Answer) -> Option<Sense> {
         let bytes = answer.sense();
         let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
@@ -90,7 +90,7 @@ pub(crate) fn is_good(answer: &Answer) -> bool {
     answer.good || answer.host_status == 0 && (answer.status == CONDITION_MET || is_recovered())
 }
 
-/// True for a unit attention, for example after a reset; the command can be repeated.
+/// True for a unit attention, for example after a reset. The command can then be repeated.
 pub(crate) fn is_attention(answer: &Answer) -> bool {
     Sense::of(answer).is_some_and(|sense| sense.key == UNIT_ATTENTION)
 }
@@ -142,7 +142,7 @@ fn status_word(status: u8) -> &'static str {
     }
 }
 
-/// Status of Linux' host adapter drivers.
+/// The name of a status of Linux' host adapter drivers.
 fn host_word(status: u16) -> &'static str {
     match status {
         0x01 => "no connection",

@@ -1,5 +1,5 @@
-//! Zones of a SCSI disk, by SCSI commands (ZBC-2): for generic devices, which have no block device from which
-//! the kernel could report zones.
+//! Zones of a SCSI disk, managed by SCSI commands (ZBC-2). This is for generic devices, which have no block
+//! device whose zones the kernel could report.
 
 use super::commands::{self, Command};
 use super::{ScsiError, TIMEOUT_MS, ask, capacity, sense};
@@ -10,9 +10,9 @@ use fathom_sys::zoned::{Condition, ZoneReport};
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Zones per report.
+/// Maximum number of zones per report.
 const BATCH: usize = 256;
-/// Bytes before the first zone of a report, and bytes per zone.
+/// Size of a report's header and of each zone in it, in bytes.
 const HEADER: usize = 64;
 const DESCRIPTOR: usize = 64;
 
@@ -21,17 +21,17 @@ const HOST_MANAGED: u8 = 0x14;
 /// Value with which a device reports no limit.
 const ANY_NUMBER: u32 = u32::MAX;
 
-/// The zones of an open device, by SCSI commands.
+/// The zones of an open device, managed by SCSI commands.
 pub(super) struct ScsiZones {
     descriptor: OwnedFd,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     block: u64,
     /// Size of the disk in bytes.
     size: u64,
 }
 
 impl ScsiZones {
-    /// Opens a device; with `writes`, for changes.
+    /// Opens a device; with `writes`, its zones can be changed.
     fn open(entry: &FileEntry, writes: bool) -> Result<ScsiZones, Errno> {
         let access = if writes { libc::O_RDWR } else { libc::O_RDONLY };
         let descriptor = file::open(&entry.path, access | libc::O_NONBLOCK, 0)?;
@@ -67,7 +67,7 @@ impl ZonedDevice for ScsiZones {
     }
 }
 
-/// Zones starting with the one that contains this byte.
+/// Reports zones, starting with the one that contains this byte.
 fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>, ScsiError> {
     let mut answer = vec![0; HEADER + BATCH * DESCRIPTOR];
     let command = Command::report_zones(offset / block, answer.len() as u32);
@@ -75,7 +75,7 @@ fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>,
     Ok(zones_of(&answer, block))
 }
 
-/// The zones contained in a report, which may announce more.
+/// The zones that a report contains; the report may announce more.
 fn zones_of(answer: &[u8], block: u64) -> Vec<ZoneReport> {
     let Some((header, list)) = answer.split_at_checked(HEADER) else { return Vec::new() };
     let Some(length) = header.first_chunk() else { return Vec::new() };
@@ -99,7 +99,7 @@ fn zone_of(descriptor: &[u8; DESCRIPTOR], block: u64) -> ZoneReport {
     let written = match condition {
         Condition::Empty | Condition::Offline => 0,
         Condition::Active => pointer.saturating_sub(start).min(length),
-        // Zones in these states have no meaningful write pointer.
+        // Zones in these conditions have no meaningful write pointer.
         Condition::Conventional | Condition::Full | Condition::ReadOnly => length,
     };
     let bytes = |blocks: u64| blocks.saturating_mul(block);
@@ -138,7 +138,7 @@ pub(crate) fn own_zones(entry: &FileEntry, writes: bool) -> Result<Option<OwnZon
             entry.name()
         )));
     };
-    // A device that does not report a limit on open zones has none that matters.
+    // If a device does not report its limit on open zones, no limit is assumed.
     let mut answer = [0; commands::INQUIRY_ANSWER];
     let page = Command::inquiry(Some(commands::ZONED_PAGE));
     let limit = match ask(scsi::run, descriptor, page, &mut answer) {
@@ -170,7 +170,7 @@ mod tests {
         answer.extend(descriptor(1, 0, 0, u64::MAX));
         answer.extend(descriptor(2, 2, 8192, 8200));
         answer.extend(descriptor(2, 0xE, 16384, u64::MAX));
-        // The report contains more than the header announces.
+        // The report contains more data than its header announces.
         answer.extend(descriptor(2, 1, 24576, 24576));
         let zones = zones_of(&answer, 512);
         let seen: Vec<_> = zones.iter().map(|zone| (zone.start, zone.written, zone.condition)).collect();

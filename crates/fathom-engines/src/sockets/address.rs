@@ -27,9 +27,9 @@ pub(crate) struct Settings {
     pub(crate) engine: String,
     /// `AF_*`
     pub(crate) family: i32,
-    /// Datagrams instead of a stream.
+    /// True for datagrams instead of a stream.
     pub(crate) datagrams: bool,
-    /// True over IP, where buffer sizes and a local address can be set.
+    /// True over TCP, for which buffer sizes and a local address can be set.
     pub(crate) over_tcp: bool,
     pub(crate) role: Role,
     /// Path of a Unix socket.
@@ -41,11 +41,11 @@ pub(crate) struct Settings {
     pub(crate) options: NetOptions,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// Blocks may be delayed if more follow immediately.
+    /// True if a block may be delayed because more blocks follow immediately.
     pub(crate) gathers: bool,
 }
 
-/// fio's message about an invalid setup.
+/// fio's message about an invalid combination of options.
 fn refusal(engine: &str, line: &str) -> FileError {
     FileError {
         errno: libc::EPERM,
@@ -54,12 +54,12 @@ fn refusal(engine: &str, line: &str) -> FileError {
     }
 }
 
-/// An error of a call during setup.
+/// The error of a call during setup.
 pub(crate) fn failed_set_up(engine: &str, call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno).with_message(format!("fio: io engine {engine} init failed."))
 }
 
-/// An error of a call on a connection.
+/// The error of a call on a connection.
 pub(crate) fn failed(call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno)
 }
@@ -89,7 +89,7 @@ impl Settings {
             path: net::socket_path(job),
             group: None,
             interface: None,
-            // Delayed datagrams would be merged into one.
+            // Datagrams are never delayed, because that would merge several into one.
             gathers: !datagrams && gathers(&options, plan),
             options,
             reads,
@@ -185,8 +185,8 @@ impl Settings {
     }
 }
 
-/// Blocks that follow immediately may share packets; blocks that are timed, answered or explicitly sent alone
-/// must not be delayed.
+/// True if blocks that follow immediately may share packets. Blocks that are timed, answered or explicitly sent
+/// alone must not be delayed.
 fn gathers(options: &NetOptions, plan: &WorkerPlan) -> bool {
     let is_paced = plan.pace.is_some() || plan.arrivals.is_some() || plan.flow.is_some();
     !options.nodelay && !options.pingpong && !is_paced && plan.replay.is_none()

@@ -17,17 +17,19 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Longest wait before the loop checks the time, which also limits the delay of a request to end.
+/// Maximum duration of a wait, after which the loop checks the time; it also limits the delay of a request to
+/// end.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Retry interval while the peer's queue is full.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
-/// Maximum time that the peer of a bidirectional stream may continue after a goodbye, so that the last data arrives.
+/// Maximum time for which the peer of a bidirectional stream may continue after a goodbye, so that its last
+/// data arrives.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Backlog of the listener.
 const BACKLOG: i32 = 10;
 
-/// The storage of such a job, which keeps no data. All its connections come from one address, so they are
-/// opened together.
+/// The storage of a job with sockets, which keeps no data. All connections of a job come from one address, so
+/// they are opened together.
 pub(crate) fn peers(job: &JobSpec) -> Box<dyn Storage> {
     let job = job.clone();
     Box::new(Nowhere::opening(move |plan| Opened::open(Settings::of(&job, plan)?)))
@@ -47,7 +49,7 @@ impl Link {
         self.socket.as_raw_fd()
     }
 
-    /// Announces the end, whether or not a receiver exists.
+    /// Announces the end, regardless of whether a receiver exists.
     fn take_leave(&self) {
         // SAFETY: the bytes are a constant.
         let _ = unsafe {
@@ -55,14 +57,14 @@ impl Link {
         };
     }
 
-    /// Receives what the peer of a stream still sends, until it ends or until `until`: closing a connection
-    /// with unread bytes would reset it, and the last data sent would be lost.
+    /// Receives remaining data from the peer of a stream, until the stream ends or until `until`. Closing a
+    /// connection with unread bytes would reset it and lose the data that was sent last.
     fn hear_out(&self, until: Instant) -> io::Result<()> {
         let mut stream = TcpStream::from(self.socket.try_clone()?);
         stream.shutdown(Shutdown::Write)?;
         let mut bytes = [0; 4096];
         loop {
-            // A timeout of 0 is an error, so this means that no time is left.
+            // A timeout of 0 is an error, which thus means that no time is left.
             stream.set_read_timeout(Some(until.saturating_duration_since(Instant::now())))?;
             match stream.read(&mut bytes) {
                 Ok(0) => return Ok(()),
@@ -77,11 +79,11 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) settings: Settings,
-    /// Socket that listens for streams, or receives datagrams.
+    /// The socket that listens for streams or receives datagrams.
     bound: Option<OwnedFd>,
     /// The socket file that this clone created: path, device and inode.
     made: Option<(PathBuf, (u64, u64))>,
-    /// Connections, in the order of the files; with datagrams, one serves all files.
+    /// Connections in the order of the files; with datagrams, a single one serves all files.
     pub(crate) links: Vec<Link>,
 }
 
@@ -136,7 +138,7 @@ impl Opened {
         Ok(socket)
     }
 
-    /// Removes a stale socket file; other files are never removed.
+    /// Removes a stale socket file, but no other kind of file.
     fn make_way(&self, path: &Path, address: &Address) -> Result<(), FileError> {
         let in_use = |why: &str| {
             let errno = Errno(libc::EADDRINUSE);
@@ -161,7 +163,7 @@ impl Opened {
         }
     }
 
-    /// Sets buffer and segment sizes, before connecting.
+    /// Sets buffer and segment sizes, which must be done before connecting.
     fn tune(&self, socket: RawFd) -> Result<(), (&'static str, Errno)> {
         let settings = &self.settings;
         if let Some(size) = settings.options.window_size.filter(|size| *size > 0) {
@@ -194,7 +196,7 @@ impl Opened {
         network::limit_waits(descriptor, LONGEST_WAIT).map_err(|errno| failed("setsockopt", errno))
     }
 
-    /// Closes the current connections, and opens `count` new ones.
+    /// Closes the current connections and opens `count` new ones.
     pub(crate) fn meet(
         &mut self,
         count: usize,
@@ -213,7 +215,7 @@ impl Opened {
                     self.accept(stopped)?
                 }
             };
-            // The job was stopped.
+            // The job was stopped while it waited.
             let Some(link) = link else { return Ok(()) };
             self.links.push(link);
         }
@@ -231,7 +233,7 @@ impl Opened {
                     self.settle(&socket)?;
                     return Ok(Some(Link { socket, peer: None }));
                 }
-                // The peer closed it before it was accepted.
+                // The peer closed the connection before it was accepted.
                 Err(Errno(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN)) => {}
                 Err(errno) => return Err(failed("accept", errno)),
             }
@@ -247,7 +249,7 @@ impl Opened {
         set_waiting(false)?;
         let begun = loop {
             match network::connect(descriptor, address) {
-                // On this machine, this means that the backlog is full.
+                // For a Unix socket, this error means that the backlog is full.
                 Err(Errno(libc::EAGAIN)) if self.settings.family == libc::AF_UNIX => {
                     if stopped() {
                         return Ok(None);
@@ -272,7 +274,7 @@ impl Opened {
         Ok(Some(Link { socket, peer: None }))
     }
 
-    /// Starts a flow of datagrams, on the sending side.
+    /// Starts a flow of datagrams as the sending side.
     fn greet(&self, address: Address) -> Result<Option<Link>, FileError> {
         let socket = self.socket().map_err(|errno| failed("socket", errno))?;
         let descriptor = socket.as_raw_fd();
@@ -306,7 +308,7 @@ impl Opened {
             // SAFETY: the bytes are ours.
             match unsafe { network::receive_from(bound.as_raw_fd(), room, libc::MSG_DONTWAIT, &mut peer) } {
                 Ok(8) if bytes == HELLO => break,
-                // A datagram left over from the previous loop.
+                // This datagram is left over from the previous loop.
                 Ok(8) if bytes == GOODBYE => {}
                 Ok(_) => {
                     let line = format!("fio: bad udp open magic {}", wire::shown(bytes));
@@ -324,12 +326,12 @@ impl Opened {
     /// Closes the connections.
     pub(crate) fn leave(&mut self) {
         self.links.iter().for_each(Link::take_leave);
-        // A job that only receives has sent nothing that could be lost, and a job that only sends has nothing
-        // unread.
+        // Only a connection that carries data both ways needs this: a job that only receives has sent no data
+        // that could be lost, and a job that only sends has none unread.
         if self.settings.reads && self.settings.writes && !self.settings.datagrams {
             let until = Instant::now() + LAST_WORDS;
             for link in &self.links {
-                // The peer may already be gone.
+                // The peer may already be gone, so a failure is ignored.
                 let _ = link.hear_out(until);
             }
         }
@@ -345,7 +347,8 @@ impl Drop for Opened {
             there.is_ok_and(|there| there.file_type().is_socket() && (there.dev(), there.ino()) == *made)
         };
         if is_ours(std::fs::symlink_metadata(path)) {
-            // The file stays if the directory's permissions do not allow its removal; the next listener removes it.
+            // If the directory's permissions do not allow the removal, the file stays, and the next listener
+            // removes it.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,9 +1,9 @@
 //! `net_uring`: many blocks in flight on each stream, through io_uring.
 //!
 //! The bytes of a stream have one order, so each direction of a connection has at most one operation with the
-//! kernel: it covers all waiting blocks from the oldest on, and the bytes it moves complete them in that order.
-//! While it is in flight, further blocks queue up. So a deep queue costs one ring entry for many blocks, and
-//! the order cannot be wrong.
+//! kernel: the operation covers all waiting blocks, starting with the oldest, and the bytes that it moves
+//! complete them in that order. Further blocks queue up while it is in flight. A deep queue therefore costs one
+//! ring entry for many blocks, and the order cannot be wrong.
 
 use super::endpoint::{LONGEST_WAIT, Opened, peers};
 use super::transfer::{Side, without_data};
@@ -38,10 +38,10 @@ struct Lane {
     sends: bool,
     /// Oldest first.
     blocks: VecDeque<Block>,
-    /// Message header that the kernel reads during an operation; pinned.
+    /// Pieces of the message that the kernel reads during an operation; they must stay in place.
     pieces: Box<[libc::iovec; MOST_PIECES]>,
     message: Box<libc::msghdr>,
-    /// Bytes of the current operation; 0 if there is none.
+    /// Number of bytes of the current operation; 0 if there is none.
     asked: usize,
     /// Result of all further blocks after a failure.
     broken: Option<i64>,
@@ -56,7 +56,7 @@ impl Lane {
         Lane { socket, sends, blocks, pieces, message, asked: 0, broken: None }
     }
 
-    /// Starts the next operation, with all waiting blocks as far as they fit.
+    /// Prepares the next operation, which covers all waiting blocks that fit.
     fn prepare(&mut self) -> io_uring::squeue::Entry {
         let mut count = 0;
         self.asked = 0;
@@ -76,7 +76,7 @@ impl Lane {
         }
     }
 
-    /// Distributes moved bytes over the blocks, and completes those that are full.
+    /// Distributes moved bytes over the blocks and completes those that are full.
     fn spread(&mut self, mut count: usize, ended: &mut VecDeque<(u32, i64)>) {
         while count > 0
             && let Some(block) = self.blocks.front_mut()
@@ -92,7 +92,7 @@ impl Lane {
         }
     }
 
-    /// Completes all blocks: each with the bytes it has moved, or with this result.
+    /// Completes all blocks: each one with the bytes that it has moved, or with this result.
     fn break_off(&mut self, result: i64, ended: &mut VecDeque<(u32, i64)>) {
         self.broken = Some(result);
         let left = self.blocks.drain(..);
@@ -104,13 +104,13 @@ impl Lane {
 
 /// The engine.
 pub(crate) struct NetUring {
-    /// Declared before the sockets: operations of the kernel are ended first.
+    /// Declared before the sockets, so that it is dropped first: this ends the kernel's operations on them.
     ring: io_uring::IoUring,
     side: Side,
     /// Two lanes for each file: receiving and sending.
     lanes: Vec<Lane>,
     depth: usize,
-    /// Completions that are not listed yet.
+    /// Completions that have not been listed.
     ended: VecDeque<(u32, i64)>,
     queued: u32,
 }
@@ -124,7 +124,7 @@ impl EngineType for NetUring {
 
     fn new(setup: &Setup<'_>) -> Result<NetUring, SetupError> {
         let side = Side::new(setup)?;
-        // Each lane has one operation and, at the end, its cancellation.
+        // Each lane needs an entry for its operation and, at the end, one for its cancellation.
         let entries = (4 * setup.files.len()).next_power_of_two().clamp(8, 4096) as u32;
         let ring = io_uring::IoUring::builder()
             .setup_single_issuer()
@@ -133,7 +133,7 @@ impl EngineType for NetUring {
             .or_else(|_| io_uring::IoUring::new(entries))
             .map_err(|error| crate::ring::refused(error, entries, "ioengine=net"))?;
         if !ring.params().is_feature_ext_arg() {
-            // Waits without a timeout could not be interrupted.
+            // Without this feature, waits have no timeout and could not be interrupted.
             return Err(SetupError::new(Errno(libc::ENOSYS), "io_queue_init")
                 .with_advice("ioengine=net_uring needs Linux 5.11 or newer; ioengine=net does not"));
         }
@@ -154,8 +154,8 @@ impl Engine for NetUring {
         true
     }
 
-    /// All loops use the same connections: blocks of the next loop may be in flight while the last ones of this
-    /// loop are.
+    /// Connects in the first loop only: all loops share the connections, because blocks of the next loop may be
+    /// in flight together with the last ones of this loop.
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
         if !self.lanes.is_empty() {
             return Ok(());
@@ -213,7 +213,7 @@ impl Engine for NetUring {
             // SAFETY: the entry refers to no memory.
             let _ = unsafe { self.ring.submission().push(&entry) };
         }
-        // An operation that cannot be cancelled ends with its connection.
+        // If this fails, the operation ends with its connection.
         let _ = self.ring.submit();
     }
 
@@ -227,7 +227,7 @@ impl Engine for NetUring {
 }
 
 impl NetUring {
-    /// Submits an operation for each lane that has blocks and no operation.
+    /// Submits an operation for each lane that has blocks but no operation.
     fn start(&mut self) -> Result<(), Errno> {
         let mut fresh = false;
         for (index, lane) in self.lanes.iter_mut().enumerate() {
@@ -262,7 +262,7 @@ impl NetUring {
             let arguments = types::SubmitArgs::new().timespec(&limit);
             match self.ring.submitter().submit_with_args(1, &arguments).map_err(Errno::from) {
                 Ok(_) => {}
-                // Lets the loop check the time.
+                // Returns to the loop, which then checks the time.
                 Err(Errno(libc::ETIME | libc::EINTR)) => {
                     self.take_ends();
                     self.list(out);
@@ -318,7 +318,7 @@ impl NetUring {
 
 impl Drop for NetUring {
     fn drop(&mut self) {
-        // The kernel keeps buffers of operations until the connection ends.
+        // The kernel uses the buffers of operations until these have ended.
         self.cancel();
         let Opened { links, .. } = &mut self.side.opened;
         if self.lanes.iter().any(|lane| lane.asked > 0) {

@@ -15,9 +15,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// `SPLICE_F_MOVE` and `SPLICE_F_MORE` of linux/splice.h.
 const MOVE: u32 = 1;
 const MORE: u32 = 4;
-/// Requested capacity of the pipe, if this user may have that much.
+/// Capacity that is requested for the pipe; users without privileges may get less.
 const PIPE_BYTES: i32 = 1 << 20;
-/// A block need not be page-aligned, so it may occupy one page more than its size.
+/// Page size: a block need not be page-aligned, so it may occupy one page more than its size.
 const PAGE: usize = 4096;
 
 /// The engine.
@@ -27,7 +27,8 @@ pub(crate) struct NetSplice {
     writer: OwnedFd,
     /// Maximum number of bytes in the pipe.
     most: usize,
-    /// Blocks are copied into the pipe, because their buffers are refilled while sent data may still be in transit.
+    /// True if blocks are copied into the pipe, because their buffers are refilled while sent data may still be
+    /// in transit.
     copies: bool,
     pingpong: bool,
     progress: Progress,
@@ -36,9 +37,9 @@ pub(crate) struct NetSplice {
 /// Progress of the current block across interrupted waits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Bytes of the block, and of the echo.
+    /// Number of bytes moved of the block, and of its echo.
     moved: [usize; 2],
-    /// Bytes in the pipe.
+    /// Number of bytes in the pipe.
     held: usize,
 }
 
@@ -122,18 +123,18 @@ impl Engine for NetSplice {
 }
 
 impl NetSplice {
-    /// A block that does not continue: it waits, has ended, or has failed.
+    /// The result of a block that cannot continue now: it waits, has ended, or has failed.
     #[cold]
     fn interrupted(&mut self, result: i64, half: usize) -> i64 {
         if result == -i64::from(libc::EAGAIN) {
             return result;
         }
         let done = std::mem::take(&mut self.progress).moved[half];
-        // Anything received before the end is data.
+        // Bytes received before the end count as data.
         if result == 0 && half == 0 { done as i64 } else { result }
     }
 
-    /// Receives what has arrived, up to the end of the block; returns the result of the I/O, or of a part of it.
+    /// Receives available data, up to the end of the block; returns the result of the I/O, or of a part of it.
     fn receive(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
         if self.side.opened.settings.datagrams {
@@ -164,7 +165,7 @@ impl NetSplice {
         self.side.received(bytes, length, held)
     }
 
-    /// Sends the content of the pipe, or the next part of a block through it; returns the bytes sent.
+    /// Sends the content of the pipe, or the next part of a block through it; returns the number of bytes sent.
     fn send(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
         if self.side.opened.settings.datagrams {

@@ -14,21 +14,21 @@ use fathom_sys::network::{self, Address};
 use std::any::Any;
 use std::os::fd::RawFd;
 
-/// End of a file's part, after which no block follows immediately.
+/// End of the used part of a file, after which no block follows immediately.
 pub(crate) type End = u64;
 
-/// State that both engines need for a clone.
+/// State of a clone that several engines share.
 pub(crate) struct Side {
     pub(crate) opened: Opened,
     /// By file.
     pub(crate) sockets: Vec<RawFd>,
     ends: Vec<End>,
     job: String,
-    /// The peer has sent a goodbye message.
+    /// True if the peer has sent a goodbye message.
     pub(crate) is_at_end: bool,
-    /// The peer disconnected without a goodbye.
+    /// True if the peer disconnected without a goodbye.
     is_gone: bool,
-    /// Number of truncated datagrams, and their lost bytes.
+    /// Number of truncated datagrams, and of the bytes lost with them.
     cut: (u64, u64),
 }
 
@@ -54,7 +54,7 @@ impl Side {
         self.sockets.clear();
         self.opened.meet(self.ends.len(), stopped, say)?;
         let links = &self.opened.links;
-        // Datagrams of all files use one socket.
+        // With datagrams, all files use one socket.
         self.sockets.extend(
             (0..self.ends.len())
                 .filter_map(|file| links.get(file).or_else(|| links.last()).map(|link| link.descriptor())),
@@ -73,13 +73,13 @@ impl Side {
         if self.opened.settings.datagrams { self.opened.links[0].peer.as_ref() } else { None }
     }
 
-    /// Returns `MSG_MORE` if another block follows immediately.
+    /// Returns `MSG_MORE` if another block follows immediately, otherwise 0.
     #[inline(always)]
     pub(crate) fn follow_on(&self, io: &Io) -> bool {
         self.opened.settings.gathers && io.offset() + u64::from(io.length()) < self.ends[io.file() as usize]
     }
 
-    /// Handles received bytes, without protocol messages; returns the result of the I/O.
+    /// Handles received bytes and removes protocol messages from them; returns the result of the I/O.
     #[inline(always)]
     pub(crate) fn received(&mut self, bytes: *const u8, length: usize, count: usize) -> i64 {
         if count == length && length != GOODBYE.len() {
@@ -88,11 +88,11 @@ impl Side {
         self.received_unusual(bytes, length, count)
     }
 
-    /// The same for several consecutive blocks.
+    /// Like `received`, for several consecutive blocks.
     ///
     /// # Safety
     ///
-    /// The kernel has put `count` bytes into the pieces.
+    /// The kernel has written `count` bytes into the pieces.
     pub(crate) unsafe fn received_pieces(
         &mut self,
         pieces: &[libc::iovec],
@@ -141,7 +141,7 @@ impl Side {
         }
         // SAFETY: the kernel has put `count` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, count) };
-        // Another sender starts.
+        // This message means that another sender starts.
         if datagrams && (bytes == HELLO || count == 0) {
             return -i64::from(libc::EAGAIN);
         }
@@ -153,7 +153,7 @@ impl Side {
         count as i64
     }
 
-    /// The end of a stream, which is not an error after a goodbye.
+    /// Handles the end of a stream, which is not an error after a goodbye.
     fn ended(&mut self) -> i64 {
         if self.is_at_end {
             return 0;
@@ -180,7 +180,7 @@ impl Side {
     }
 }
 
-/// I/Os without a transfer: there is nothing to sync, and a replayed log may contain trims.
+/// The result of an I/O without a transfer: there is no data to sync, and a replayed log may contain trims.
 pub(crate) fn without_data(operation: Operation) -> i64 {
     if operation == Operation::Trim { -i64::from(libc::EOPNOTSUPP) } else { 0 }
 }
@@ -188,7 +188,7 @@ pub(crate) fn without_data(operation: Operation) -> i64 {
 /// Progress of a block and its echo.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exchange {
-    /// Bytes of the block, and of the answer.
+    /// Number of bytes moved of the block, and of its echo.
     moved: [usize; 2],
 }
 
@@ -270,11 +270,11 @@ impl Net {
         }
     }
 
-    /// A block and its echo, which is the same block. Interrupted waits resume where they were.
+    /// Exchanges a block and its echo. After an interruption, the exchange continues where it was.
     fn exchange(&mut self, io: &Io) -> i64 {
         let reads = io.operation() == Operation::Read;
         let length = io.length() as usize;
-        // The echo is what was received: a datagram may be shorter than the block.
+        // The echo has the length of what was received, because a datagram may be shorter than the block.
         let mut wanted = length;
         for half in 0..2 {
             while self.exchange.moved[half] < wanted {
@@ -289,7 +289,7 @@ impl Net {
                 match result {
                     1.. => self.exchange.moved[half] += result as usize,
                     _ if result == -i64::from(libc::EAGAIN) => return result,
-                    // It has failed, or the peer disconnected in the middle of it.
+                    // The transfer has failed, or the peer disconnected in the middle of the block.
                     _ => {
                         self.exchange = Exchange::default();
                         return result;

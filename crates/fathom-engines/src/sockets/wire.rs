@@ -1,10 +1,10 @@
 //! Protocol messages in addition to the data, compatible with fio: 8 bytes, which are two 32-bit numbers. A
 //! sender of datagrams begins with [`HELLO`]. A side that is done sends [`GOODBYE`], over streams and datagrams
-//! alike. (Observed on the wire: the former is in network order, the latter in the sender's byte order.)
+//! alike. As observed on the wire, [`HELLO`] is in network order and [`GOODBYE`] in the sender's byte order.
 
-/// The first datagram.
+/// The first datagram of a sender.
 pub(crate) const HELLO: [u8; 8] = *b"link\x00\x00\x00\x98";
-/// The last bytes, or the last datagram.
+/// The last bytes of a stream, or the last datagram.
 pub(crate) const GOODBYE: [u8; 8] = two_words(0x6c69_6e6b, 137);
 
 const fn two_words(magic: u32, number: u32) -> [u8; 8] {
