@@ -1,8 +1,9 @@
 //! Identifies the peer of a connection by its first bytes. A fathom controller starts with a line of text,
 //! because fio's client and server use the same ports.
 //!
-//! These facts about fio's protocol were observed on the wire: each message begins with a header of 24 bytes, which holds a version (2 bytes),
-//! a kind (2), flags (4), a tag (8), the length of the payload (4), and a CRC-16 each of the header and the payload. Numbers are little-endian.
+//! fio's protocol, as observed on the wire: each message begins with a header of 24 bytes, which holds a
+//! version (2 bytes), a kind (2), flags (4), a tag (8), the length of the payload (4), and a CRC-16 each of the
+//! header and the payload. Numbers are little-endian.
 
 use crate::links::tcp::Socket;
 use crate::protocol::OPENING;
@@ -10,20 +11,20 @@ use fathom_sys::socket::{Awaited, wait_for_any};
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Time to wait for the first bytes. Controllers with an earlier protocol send none, because they wait for
+/// Time to wait for the first bytes. Controllers with an earlier protocol send nothing, because they wait for
 /// the agent.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Time that fio's client has to read its answer.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// Maximum size of an opening line in bytes.
 const MOST_OPENING: usize = 200;
-/// Bytes of a header.
+/// Length of a message header in bytes.
 const HEADER: usize = 24;
 /// Kinds of messages.
 const TEXT: u16 = 5;
 const PROBE: u16 = 10;
 
-/// How a controller reports fio's server.
+/// The message of a controller that finds fio's server instead of an agent.
 pub(crate) const FIO_SERVER: &str =
     "it is fio's server and not an agent of fathom: run fathom agent there, or call fio --client for it";
 
@@ -50,7 +51,7 @@ pub(crate) fn hear(socket: &mut Socket) -> Caller {
         {
             return Caller::Controller(first.split_off(end + 1));
         }
-        // These bytes are still ambiguous.
+        // Fewer bytes than this are still ambiguous.
         let length = first.len().min(OPENING.len());
         let may_open = first[..length] == OPENING.as_bytes()[..length] && first.len() < MOST_OPENING;
         let may_probe = first.len() < HEADER && kind(&first).is_none_or(|kind| kind == PROBE);
@@ -60,7 +61,7 @@ pub(crate) fn hear(socket: &mut Socket) -> Caller {
     }
 }
 
-/// Reads more bytes; false at the end of the stream or after the deadline.
+/// Reads more bytes. Returns false at the end of the stream or after the deadline.
 fn receive(socket: &mut Socket, bytes: &mut Vec<u8>, deadline: Instant) -> bool {
     let mut some = [0; 4096];
     loop {
@@ -87,7 +88,7 @@ fn kind(bytes: &[u8]) -> Option<u16> {
     bytes.get(2..4).map(|kind| u16::from_le_bytes([kind[0], kind[1]]))
 }
 
-/// The version of fio's protocol if its client has sent these first bytes.
+/// The version of fio's protocol, if these first bytes come from its client.
 pub(crate) fn version_of_client(first: &[u8]) -> Option<u16> {
     let is_probe = first.len() >= HEADER && kind(first) == Some(PROBE) && first[4..8] == [0; 4];
     let has_sum = || crc16(&first[..20]).to_le_bytes() == first[20..22];
@@ -107,13 +108,13 @@ pub(crate) fn answer(socket: &mut Socket, version: u16) {
         "fathom: this is fathom {}, which does not speak fio's protocol; call fathom --client or fathom --hosts in place of fio --client\n",
         env!("CARGO_PKG_VERSION")
     );
-    // A client that has gone does not need the answer.
+    // A failure is ignored, because a client that has gone does not need the answer.
     let _ = socket.write_all(&text_message(version, &line));
     socket.end_output();
 }
 
-/// Discards incoming bytes for this long. Closing a connection with unread bytes resets it, and the peer might
-/// see the reset before the last message.
+/// Discards incoming bytes for this long, before a connection is closed. Closing it with unread bytes would
+/// reset it, and the peer might see the reset before the last message.
 pub(crate) fn drain(socket: &mut Socket, patience: Duration) {
     let deadline = Instant::now() + patience;
     let mut rest = Vec::new();
@@ -122,9 +123,9 @@ pub(crate) fn drain(socket: &mut Socket, patience: Duration) {
     }
 }
 
-/// A text as fio's server sends it.
+/// A text message in the form that fio's server sends.
 fn text_message(version: u16, text: &str) -> Vec<u8> {
-    // Log level of a line that is shown, its length, and its time.
+    // The fields are the log level of a visible line, its length, and its time.
     let mut rest = 3_u32.to_le_bytes().to_vec();
     rest.extend((text.len() as u32).to_le_bytes());
     rest.extend([0; 16]);
@@ -151,7 +152,8 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
 
-    /// Bytes that fio 3.41 sent: the header of a client's probe, and a server's answer to an unknown message.
+    /// Bytes that fio 3.41 has sent: the header of a client's probe, and a server's answer to an unknown
+    /// message.
     const PROBE_OF_FIO: [u8; 24] = [
         0x71, 0, 0x0a, 0, 0, 0, 0, 0, 0x40, 0x8a, 0x6f, 0x75, 0x55, 0x55, 0, 0, 0x88, 0, 0, 0, 0x5e, 0xaf,
         0x9a, 0xec,
@@ -169,7 +171,7 @@ mod tests {
         let own = crate::protocol::greeting();
         assert!(!is_server(format!("{own}{own}").as_bytes()));
         let text = text_message(0x71, "fio: server bad crc on command (got 2e30, wanted 2fe)\n");
-        // The time is ignored.
+        // The test ignores the time in the message.
         assert_eq!(
             (&text[..22], &text[24..32], &text[48..]),
             (&TEXT_OF_FIO[..22], &TEXT_OF_FIO[24..32], &TEXT_OF_FIO[48..])

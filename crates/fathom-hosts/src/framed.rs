@@ -1,4 +1,5 @@
-//! A framed connection: pending output plus the partially received next frame. Shared by controller and agent.
+//! A framed connection: pending output plus the partially received next frame. Controller and agent both use
+//! it.
 
 use crate::frames::{Outgoing, Splitter};
 use crate::pipe::Pipe;
@@ -21,17 +22,17 @@ pub(crate) struct Framed {
 pub(crate) struct Taken {
     /// Bytes received.
     pub(crate) bytes: usize,
-    /// Why nothing more will arrive: the peer closed the connection, or an error.
+    /// Why no more bytes will arrive: `Ok` if the peer closed the connection, otherwise an error.
     pub(crate) end: Option<Result<(), io::Error>>,
 }
 
 impl Framed {
-    /// Frames over this connection; `first` is sent before any frame.
+    /// Creates a framed connection; `first` is sent before any frame.
     pub(crate) fn new(pipe: Box<dyn Pipe>, first: Vec<u8>) -> Framed {
         Framed { pipe, splitter: Splitter::default(), queue: Outgoing::after(first) }
     }
 
-    /// True if output is pending. A connection may have bytes to send before any frame.
+    /// True if output is pending. The underlying connection may have bytes to send even before any frame.
     pub(crate) fn has_more(&self) -> bool {
         !self.queue.bytes.is_empty() || !self.pipe.is_flushed()
     }
@@ -50,7 +51,7 @@ impl Framed {
         Ok(())
     }
 
-    /// Reads what is available, and stops after `most` bytes.
+    /// Reads available bytes, up to `most`.
     pub(crate) fn read(&mut self, most: usize) -> Taken {
         let mut taken = Taken { bytes: 0, end: None };
         let mut bytes = vec![0; AT_ONCE];

@@ -1,10 +1,10 @@
-//! Frames: the length of the body (4 bytes), its kind (1 byte), a checksum of these two and of the frame's
-//! number (4 bytes), a checksum of the body (4 bytes), the body. Numbers are little-endian, and frames are
-//! counted from 0 in each direction. Bodies are MessagePack, whose maps name their fields, so peers tolerate
-//! added or missing fields. Any figure in a report is plausible, so only a checksum (CRC-32C) reveals a changed
-//! byte, or a frame that was lost, repeated or moved. The header has its own checksum, because the receiver
-//! would wait for a wrong length. Reports have separate kinds, so that a receiver that needs only the last one
-//! can skip decoding the others.
+//! Frames. A frame consists of the length of its body (4 bytes), the body's kind (1 byte), a checksum of these
+//! two and of the frame's number (4 bytes), a checksum of the body (4 bytes), and the body. Numbers are
+//! little-endian, and frames are numbered from 0 in each direction. Bodies are MessagePack, whose maps name
+//! their fields, so peers tolerate added or missing fields. Any figure in a report is plausible, so only a
+//! checksum (CRC-32C) reveals a changed byte, or a frame that was lost, repeated or moved. The header has its
+//! own checksum, because a receiver would otherwise wait for a wrong length. Reports have separate kinds, so
+//! that a receiver that needs only the last one can skip decoding the others.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use std::fmt;
 pub const MOST_BYTES: usize = 256 << 20;
 /// Maximum size of a body in bytes from a controller that has not authenticated.
 pub const MOST_BYTES_WITHOUT_KEYS: usize = 16 << 20;
-/// Bytes before a body.
+/// Number of bytes before a body.
 const HEADER: usize = 13;
 
 /// Kind of a frame's body.
@@ -46,7 +46,7 @@ pub enum Mistake {
     Changed,
     /// Unknown kind.
     UnknownKind(u8),
-    /// A frame that is not expected at this point.
+    /// The frame is not expected at this point.
     OutOfOrder(&'static str),
     /// The body cannot be read.
     Body(String),
@@ -96,17 +96,17 @@ fn header(number: u32, length: u32, kind: u8, body_sum: u32) -> [u8; HEADER] {
     bytes
 }
 
-/// Frames waiting to be sent.
+/// A queue of frames to send.
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    /// Bytes still to be written.
+    /// Bytes that have yet to be written.
     pub bytes: Vec<u8>,
     /// The number of the next frame.
     next: u32,
 }
 
 impl Outgoing {
-    /// A queue that sends `bytes` before the first frame.
+    /// Creates a queue that sends `bytes` before the first frame.
     pub fn after(bytes: Vec<u8>) -> Outgoing {
         Outgoing { bytes, next: 0 }
     }
@@ -134,7 +134,7 @@ fn within(length: usize, most: usize) -> Result<(), Mistake> {
     if length > most { Err(Mistake::TooLong(length)) } else { Ok(()) }
 }
 
-/// Appends only a body, for transports with their own framing.
+/// Appends a body without a header, for transports with their own framing.
 pub fn write<T: Serialize>(queue: &mut Vec<u8>, value: &T) -> Result<(), Mistake> {
     let written = value.serialize(&mut rmp_serde::Serializer::new(queue).with_struct_map());
     written.map_err(|error| Mistake::Body(error.to_string()))
@@ -163,7 +163,7 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// A splitter for bodies of at most `most` bytes.
+    /// Creates a splitter for bodies of at most `most` bytes.
     pub fn up_to(most: usize) -> Splitter {
         Splitter { bytes: Vec::new(), used: 0, most, next: 0 }
     }
@@ -181,7 +181,7 @@ impl Splitter {
     /// length.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Mistake> {
         let rest = &self.bytes[self.used..];
-        // Invalid data may be shorter than a header.
+        // Pending bytes may be shorter than a header.
         let Some(&[a, b, c, d, kind]) = rest.first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, d]);
         within(length as usize, self.most)?;
@@ -202,7 +202,7 @@ impl Splitter {
         Ok(Some(frame))
     }
 
-    /// Received bytes that do not form a frame yet.
+    /// Received bytes that do not form a complete frame yet.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.used..]
     }

@@ -1,6 +1,6 @@
 //! Agents that join by themselves: the controller listens and waits until the requested number has joined. A
-//! launcher can then start the agents anywhere, for example as Slurm steps or indexed Kubernetes jobs. An agent
-//! proves by its key that it belongs to the user, and by the token that it belongs to this run.
+//! launcher can then start the agents anywhere, for example as Slurm steps or indexed Kubernetes jobs. An
+//! agent's key proves that it belongs to the user, and its token proves that it belongs to this run.
 
 use crate::frames::{self, FrameKind};
 use crate::keys::Keys;
@@ -18,35 +18,35 @@ use std::io;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Interval of messages to waiting agents that show them that the controller is alive.
+/// Maximum time between two polls of the listener.
 const LOOK: Duration = Duration::from_millis(250);
 /// Interval of greetings to agents that wait, so that they know that the controller is alive.
 const GREET_EVERY: Duration = Duration::from_secs(5);
 /// Maximum number of peers that have not introduced themselves yet.
 const MOST_STRANGERS: usize = 1024;
 
-/// Why there are not enough agents.
+/// Why the required number of agents did not join.
 #[derive(Debug, Error)]
 pub enum GatherError {
-    /// The system does not let this program listen.
+    /// The system does not allow this program to listen.
     #[error("{}", plain(.0))]
     NotListening(#[from] io::Error),
-    /// A signal arrived first.
+    /// A signal arrived before all agents had joined.
     #[error("the run was stopped when {joined} of {} had joined", counted(*wanted, "host"))]
     Stopped {
         /// Number of agents that have joined.
         joined: usize,
-        /// Number of agents expected.
+        /// Number of expected agents.
         wanted: usize,
     },
     /// Some agents did not join.
     #[error("only {joined} of {} joined within {seconds} s", counted(*wanted, "host"))]
     TooFew {
-        /// Agents that have joined.
+        /// Number of agents that have joined.
         joined: usize,
-        /// Agents that were expected.
+        /// Number of expected agents.
         wanted: usize,
-        /// Time that the controller waited.
+        /// Time for which the controller waited, s.
         seconds: u64,
     },
 }
@@ -54,25 +54,25 @@ pub enum GatherError {
 /// Why a peer is refused.
 #[derive(Debug, Error)]
 enum Refusal {
-    /// It is silent, or sends something else.
+    /// The peer is silent, or is not an agent.
     #[error("it did not identify itself")]
     Nameless,
-    /// Its message cannot be read.
+    /// The peer's message cannot be decoded.
     #[error(transparent)]
     Unreadable(#[from] frames::Mistake),
-    /// It is an agent for another purpose.
+    /// The peer is an agent that was not started to join.
     #[error("it is not an agent that joins")]
     NotJoining,
-    /// It is an agent left over from another run.
+    /// The peer is an agent left over from another run.
     #[error("it has the token of another run")]
     OtherRun,
-    /// Two agents have the same name.
+    /// Another agent has already joined under this name.
     #[error("{0} has joined already; a second agent on one host needs --name")]
     SameName(String),
-    /// More agents than wanted.
+    /// The run already has the expected number of agents.
     #[error("every host has joined: {0}")]
     Full(usize),
-    /// The connection ended, with its reason.
+    /// The connection has ended, for this reason.
     #[error("{0}")]
     Ended(String),
 }
@@ -147,7 +147,7 @@ fn wait(listener: &Listener, strangers: &Strangers<Connection>, joined: &[Joined
     wait_for_any_of_many(&awaited, LOOK);
 }
 
-/// Turns peers that have introduced themselves into agents.
+/// Lets peers that have introduced themselves join.
 fn introduce(
     strangers: &mut Strangers<Connection>,
     joined: &mut Vec<Joined>,
@@ -200,10 +200,11 @@ fn is_welcome(
     wanted: usize,
 ) -> Result<(Hello, Join), Refusal> {
     let mut join = hello.join.clone().ok_or(Refusal::NotJoining)?;
-    // Both are printed inside the controller's own lines.
+    // Name and groups are printed inside the controller's own lines, so control characters are removed.
     let texts = join.groups.iter_mut().chain([&mut join.name]);
     texts.for_each(|text| text.retain(|letter| !letter.is_control()));
-    // Comparing digests takes the same time wherever the tokens differ.
+    // Digests are compared instead of tokens, because the time of that comparison reveals nothing about the
+    // token.
     if Sha256::digest(&join.token) != Sha256::digest(&keys.token) {
         return Err(Refusal::OtherRun);
     }
@@ -217,11 +218,11 @@ fn is_welcome(
     Ok((hello.clone(), join))
 }
 
-/// An agent that leaves before the run makes room for another.
+/// Drops agents that left before the run, which makes room for others.
 fn drop_those_who_left(joined: &mut Vec<Joined>, say: &mut dyn FnMut(&str)) {
     joined.retain_mut(|agent| {
         agent.connection.advance();
-        // Replies to these messages.
+        // These frames are replies to the greetings, which need no handling.
         while agent.connection.next_frame().is_some() {}
         let end = agent.connection.end();
         if let Some(reason) = end {

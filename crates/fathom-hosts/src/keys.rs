@@ -1,8 +1,8 @@
 //! Keys of a run, which determine who may be its controller and who its agents. `fathom keys` makes two files,
 //! one for the controller and one for all agents. Each holds a private key (Ed25519), the public key of the
 //! other side, and the token of the run. Both sides speak TLS 1.3 with raw public keys (RFC 7250) and accept
-//! exactly the key in their file: there is no authority that could vouch for a third party. The token is for
-//! agents that join: the controller uses it only once, so that agents left over from one run are not mistaken
+//! exactly the key in their file: no authority exists that could vouch for a third party. The token is for
+//! agents that join. The controller uses it only once, so that agents left over from one run are not mistaken
 //! for those of another.
 
 use base64::Engine;
@@ -34,13 +34,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error as ThisError;
 
-/// Why keys cannot be made or used.
+/// Why keys cannot be created or used.
 #[derive(Debug, ThisError)]
 pub enum KeysError {
-    /// The system provides no random numbers for keys.
+    /// The system provides no random numbers, which keys require.
     #[error("the system provides no random numbers")]
     NoRandom,
-    /// A file or directory that cannot be used.
+    /// A file or directory cannot be used.
     #[error("{}: {error}", path.display(), error = plain(.error))]
     File {
         /// The file.
@@ -48,13 +48,13 @@ pub enum KeysError {
         /// The system's error.
         error: io::Error,
     },
-    /// Keys are never overwritten.
+    /// A file exists at the path of the new keys; keys are never overwritten.
     #[error("{} exists already; remove it, or name another directory", .0.display())]
     InTheWay(PathBuf),
-    /// Other users may have read the keys.
+    /// Other users may have read the file of keys.
     #[error("{path}: other users can read these keys: run chmod 600 {path}, and make new keys if others may have read them", path = .0.display())]
     NotPrivate(PathBuf),
-    /// Not a file of keys.
+    /// The file does not contain keys.
     #[error("{}: this is not a file of keys; fathom keys makes them", .0.display())]
     NoKeys(PathBuf),
     /// The keys are for the other role.
@@ -62,27 +62,27 @@ pub enum KeysError {
     OtherRole {
         /// The file.
         path: PathBuf,
-        /// The role of the keys.
+        /// The role for which the keys were made.
         has: &'static str,
-        /// The role that is needed.
+        /// The role for which keys are required.
         wanted: &'static str,
     },
     /// Expired keys.
     #[error("{}: these keys have expired; make new ones with fathom keys", .0.display())]
     TooOld(PathBuf),
-    /// An earlier run has used these keys up.
+    /// Agents of an earlier run have used the token.
     #[error(
         "{}: agents have already joined a run with these keys, and some may still be running; make new keys with fathom keys",
         .0.display()
     )]
     UsedUp(PathBuf),
-    /// A file that cannot be parsed.
+    /// The file cannot be parsed.
     #[error("{}: the keys are damaged", .0.display())]
     Damaged(PathBuf),
     /// TLS refuses the keys.
     #[error(transparent)]
     Unusable(#[from] Error),
-    /// The private key is of an unknown kind.
+    /// The private key is of an unknown kind, so its public key cannot be derived.
     #[error("the key has no public half")]
     NoPublicHalf,
     /// The text of the file cannot be generated.
@@ -123,17 +123,17 @@ pub struct Keys {
     pub role: Role,
     /// Private key, PKCS#8, base64.
     key: String,
-    /// Public key of the other side, SubjectPublicKeyInfo, base64.
+    /// Public key of the other side: SubjectPublicKeyInfo in base64.
     peer: String,
-    /// Token shared by both sides, for joining; base64.
+    /// Token that both sides share, for joining; in base64.
     pub token: String,
-    /// Expiry, in seconds of the wall clock.
+    /// Expiry time, in seconds of the wall clock.
     valid_until: u64,
     #[serde(skip)]
     path: PathBuf,
 }
 
-/// Keys never appear in a message.
+/// Omits all values, so that keys never appear in a message.
 impl std::fmt::Debug for Keys {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Keys of {:?} in {}", self.role, self.path.display())
@@ -175,10 +175,10 @@ fn private_der(private: &[u8]) -> PrivateKeyDer<'static> {
     PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(private.to_vec()))
 }
 
-/// True if a file with this owner, group and mode is accessible only to its reader. An orchestrator that mounts
-/// a secret for an unnamed user makes root its owner, readable by one of the user's groups. systemd leaves its
-/// credentials to root and admits the unit's user by an access control list, whose mask appears in place of the
-/// group's rights.
+/// True if a file with this owner, group and mode is accessible only to its reader. Root may own the file: an
+/// orchestrator that mounts a secret for an unnamed user gives it to root and makes it readable by one of the
+/// user's groups. systemd also leaves credentials to root and admits the unit's user by an access control list,
+/// whose mask appears in place of the group's rights.
 fn is_private(owner: u32, group: u32, mode: u32, own_groups: &[u32]) -> bool {
     let is_of_group = owner == 0 && mode & 0o037 == 0 && (group == 0 || own_groups.contains(&group));
     mode & 0o077 == 0 || is_of_group
@@ -209,7 +209,7 @@ impl Keys {
         let place = || path.to_owned();
         let failed = |error: io::Error| KeysError::File { path: place(), error };
         let mut file = fs::File::open(path).map_err(failed)?;
-        // Checks the opened file, because the name may lead elsewhere by now.
+        // The opened file is checked, because the name may have been reassigned.
         let found = file.metadata().map_err(failed)?;
         if !is_private(found.uid(), found.gid(), found.mode(), &credentials::groups()) {
             return Err(KeysError::NotPrivate(place()));
@@ -228,7 +228,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Uses up the token: a second run with these keys is refused.
+    /// Marks the token as used, so that a second run with these keys is refused.
     pub fn use_up(&self) -> Result<(), KeysError> {
         let mut name = self.path.clone().into_os_string();
         name.push(".used");
@@ -272,7 +272,7 @@ impl Keys {
             .map_err(KeysError::Tls)?
             .with_client_cert_verifier(peer)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(identity)));
-        // Every connection authenticates separately.
+        // Tickets are disabled, so that every connection authenticates separately.
         config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
     }
@@ -287,7 +287,7 @@ struct ThatKey {
 
 impl ThatKey {
     fn check(&self, shown: &CertificateDer<'_>) -> Result<(), Error> {
-        // Public keys are not secret, so the comparison need not take constant time.
+        // Constant time is not needed for this comparison, because public keys are not secret.
         match shown.as_ref() == self.peer.as_slice() {
             true => Ok(()),
             false => Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)),
@@ -310,7 +310,7 @@ impl ThatKey {
     }
 }
 
-/// TLS 1.2 is never offered.
+/// The error for TLS 1.2, which is never offered.
 fn only_tls13() -> Error {
     Error::General("only TLS 1.3 is supported".to_owned())
 }
@@ -407,7 +407,8 @@ mod tests {
         assert!(is_private(0, 0, 0o440, &own) && !is_private(0, 0, 0o444, &own));
         assert!(is_private(0, 7, 0o440, &own) && is_private(0, 65534, 0o640, &own));
         for (owner, group, mode) in [
-            // Files of another user or group, readable by others, or writable by the group.
+            // These files belong to another user or group, are readable by others, or are writable by the
+            // group.
             (1000, 7, 0o440),
             (0, 8, 0o440),
             (0, 7, 0o444),

@@ -1,8 +1,8 @@
-//! Runs over several hosts: one run, started together, merged exactly. A **controller** runs outside of all launchers. It has
-//! a connection to each host ([`links`]), at the end of which an **agent** ([`agent`]) reads the same command line, plans it
-//! for its machine and runs it under its own supervisor. Their messages are in [`protocol`]: prepare, ready, go at an
-//! instant, snapshot, stop, result. The controller adds up the counters and histogram bins of the hosts, and what a host had
-//! counted up to its last snapshot survives the loss of the host.
+//! Runs over several hosts: one run, started together, merged exactly. A **controller** runs outside of all
+//! launchers and has a connection to each host ([`links`]). At the other end, an **agent** ([`agent`]) parses
+//! the same command line, plans it for its machine and runs it under its own supervisor. [`protocol`] defines
+//! their messages: prepare, ready, go at an instant, snapshot, stop, result. The controller adds up the
+//! counters and histogram bins of the hosts, and if a host is lost, its counts up to its last snapshot survive.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,7 @@
-//! A process that listens and forks one process for each authenticated controller: jobs need a process with one
-//! thread, and the failure of one controller's process must not affect another's. Peers authenticate here,
-//! before the fork, so a silent connection only costs a socket for a while, and does not block a controller.
+//! A process that listens and forks one process for each authenticated controller. Separate processes are
+//! required, because jobs need a single-threaded process, and because the failure of one controller's process
+//! must not affect another's. Peers authenticate before the fork, so a silent connection only takes a socket
+//! for a while and does not block a controller.
 
 use crate::callers::{self, Caller};
 use crate::keys::Keys;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 /// Longest poll interval.
 const LOOK: Duration = Duration::from_millis(250);
-/// Maximum number of controllers at a time.
+/// Maximum number of controllers served at a time.
 const MOST_CONTROLLERS: usize = 64;
 /// Maximum number of peers that have not authenticated yet; a process may have 1024 files open by default.
 const MOST_STRANGERS: usize = 512;
@@ -34,7 +35,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// With keys, the peers that have them; otherwise the user on this machine.
+    /// The holders of the keys if keys are given; otherwise this user, on this machine.
     pub fn of(keys: Option<Keys>) -> Entry {
         keys.map_or(Entry::OwnUser, |keys| Entry::Keys(Box::new(keys)))
     }
@@ -43,9 +44,9 @@ impl Entry {
 /// What happens to runs when the listening process is told to end. It waits for them in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEnd {
-    /// They are told to end as well.
+    /// The runs are told to end as well.
     RunsAreStopped,
-    /// They continue to their end.
+    /// The runs continue to their end.
     RunsEndThemselves,
 }
 
@@ -57,7 +58,7 @@ struct Listening<'a> {
     /// Processes that serve controllers.
     children: Vec<u32>,
     strangers: Strangers<TlsPipe>,
-    /// Controllers that have just authenticated.
+    /// Peers that have just authenticated as controllers.
     known: Vec<Stranger<TlsPipe>>,
     is_ending: bool,
 }
@@ -66,7 +67,7 @@ struct Listening<'a> {
 enum Accepted {
     /// The peer has been authenticated.
     Known(Box<TlsPipe>),
-    /// Authentication is not required; the first bytes identify the peer.
+    /// Authentication is not required; the peer's first bytes identify it.
     Plain(Socket),
 }
 
@@ -82,7 +83,7 @@ impl Accepted {
 /// Exit status of a serving process whose controller asked the listener to quit.
 pub const ALL_END: u8 = 99;
 
-/// Serves a controller in its own process and returns that process's exit status.
+/// A function that serves a controller in its own process and returns that process's exit status.
 pub type Serve<'a> = dyn FnMut(Box<dyn Pipe>, &str) -> i32 + 'a;
 
 /// Listens until a signal arrives. `serve` handles one connection, in a new process. `say` receives a line
@@ -142,13 +143,13 @@ impl Listening<'_> {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                     match self.strangers.evict() {
                         Some(stranger) => turn_away(stranger, "there are too many open files", say),
-                        // Pending connections stay in the kernel's backlog.
+                        // While the maximum is reached, new connections stay in the kernel's backlog.
                         None => return std::thread::sleep(LOOK),
                     }
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The peer left before it was accepted.
+                // The peer left before its connection was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => return std::thread::sleep(LOOK),
             };
@@ -160,7 +161,7 @@ impl Listening<'_> {
         }
     }
 
-    /// Serves a peer that is already identified; others authenticate first.
+    /// Serves a peer that is already identified; other peers have to authenticate first.
     fn receive(&mut self, socket: Socket, from: String, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         match self.entry {
             Entry::Keys(keys) => {
@@ -178,7 +179,8 @@ impl Listening<'_> {
                 Ok(()) => self.begin(Accepted::Plain(socket), &from, serve, say),
                 Err(reason) => {
                     say(&format!("{from} was turned away: {reason}"));
-                    // Sent in place of the greeting: a controller that reads no valid greeting prints this line as the reason.
+                    // The line is sent in place of the greeting: a controller that reads no valid greeting
+                    // prints it as the reason.
                     let mut socket = socket;
                     let _ = writeln!(socket, "{reason}");
                     socket.end_output();
@@ -189,7 +191,7 @@ impl Listening<'_> {
         }
     }
 
-    /// Serves peers that have authenticated, and drops those that failed to.
+    /// Serves peers that have authenticated, and drops those that have failed to.
     fn hear_proofs(&mut self, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         for mut stranger in self.strangers.take() {
             match stranger.way.advance() {
@@ -213,8 +215,8 @@ impl Listening<'_> {
         match process::fork_without_threads() {
             Ok(Fork::Parent(pid)) => self.children.push(pid),
             Ok(Fork::Child) => {
-                // The child closes its copies: a connection ends when the last process closes it, and a port is
-                // free when no process listens on it.
+                // The child closes its copies of these sockets: a connection ends only when the last process
+                // closes it, and a port is free only when no process listens on it.
                 self.strangers.clear();
                 self.known.clear();
                 process::detach_stream(self.listener.descriptor());

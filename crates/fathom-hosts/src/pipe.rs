@@ -1,4 +1,4 @@
-//! The transport between a controller and an agent.
+//! The interface of transports between a controller and an agent.
 
 use fathom_sys::socket::Awaited;
 use std::io;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 /// A transport to an agent.
 pub trait Pipe: Send {
-    /// Its name in reports.
+    /// Name of the transport in reports.
     fn transport(&self) -> &'static str;
 
     /// Descriptors to poll. `to_send` is true if output is pending.
     fn descriptors(&self, to_send: bool) -> Vec<Awaited>;
 
-    /// Reads what is available: 0 at the end, `WouldBlock` if nothing is.
+    /// Reads available bytes: returns 0 at the end, and `WouldBlock` if none are available.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize>;
 
     /// Writes as much as possible without waiting.
@@ -23,22 +23,22 @@ pub trait Pipe: Send {
         None
     }
 
-    /// Address of this side as the peer sees it, if there is one.
+    /// Address of this side as the peer sees it, if known.
     fn own_address(&self) -> Option<String> {
         None
     }
 
-    /// True if the controller has authenticated: by keys, or to the shell that started the agent.
+    /// True if the controller has authenticated, either by keys or to the shell that started the agent.
     fn shows_keys(&self) -> bool;
 
-    /// True if everything that was written has been sent.
+    /// True if all written bytes have been sent.
     fn is_flushed(&self) -> bool {
         true
     }
 
-    /// Why the transport ended, as far as is known: the output of the shell, for example.
+    /// Why the transport ended, as far as is known, such as the output of the shell.
     fn last_words(&mut self) -> String;
 
-    /// Closes the transport; the agent notices and stops.
+    /// Closes the transport. The agent notices this and stops.
     fn close(&mut self);
 }

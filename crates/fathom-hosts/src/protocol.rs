@@ -1,7 +1,7 @@
 //! Messages between a controller and an agent. An agent begins with one line of text, [`greeting`]; a
-//! controller that connects to it, with [`opening`]. Everything after it, in both directions, is frames (see
-//! [`crate::frames`]). The controller sends requests and the agent replies; without a request, an agent sends
-//! only lines for the user, ticks and its end.
+//! controller that connects to an agent begins with [`opening`]. All further data in both directions consists
+//! of frames (see [`crate::frames`]). The controller sends requests and the agent replies; without a request,
+//! an agent sends only lines for the user, ticks and its end.
 
 use fathom_run::message::Message;
 pub use fathom_spec::hosts::Bytes;
@@ -21,11 +21,11 @@ pub fn greeting() -> String {
     format!("{GREETING} {PROTOCOL} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// First word of the line of a connecting controller.
+/// First word of the line that a connecting controller sends.
 pub const OPENING: &str = "fathom-controller";
 
-/// First line of a connecting controller. It is as long as a header of fio's protocol, so that fio's server
-/// answers.
+/// First line of a connecting controller. It has the length of a header of fio's protocol, so that fio's server
+/// answers it.
 pub fn opening() -> String {
     format!("{OPENING} {PROTOCOL} {:<16}\n", env!("CARGO_PKG_VERSION"))
 }
@@ -36,42 +36,42 @@ pub enum ToAgent {
     /// The jobs to run. Answered by [`FromAgent::Prepared`] or [`FromAgent::Refused`], then by
     /// [`FromAgent::Ready`].
     Prepare(Box<Assignment>),
-    /// Reads the agent's clock. Answered by [`FromAgent::Pong`].
+    /// Read your clock. Answered by [`FromAgent::Pong`].
     Ping(u64),
-    /// Starts the jobs of this stage at this instant of the agent's monotonic clock, ns.
+    /// Start the jobs of this stage at this instant of your monotonic clock, ns.
     Go {
         /// Number of the stage, from 0.
         stage: u32,
         /// The instant.
         at_ns: u64,
     },
-    /// Requests everything counted so far. Answered by a frame of
+    /// Send all counts so far. Answered by a frame of
     /// [`FrameKind::Snapshot`](crate::frames::FrameKind::Snapshot).
     Snapshot,
-    /// Stop, as Ctrl-C does; a second one does not wait for anything.
+    /// Stop, as Ctrl-C does. After a second `Stop`, do not wait for anything.
     Stop,
-    /// The trigger has fired: the jobs end and save their verification states, then the hosts' command runs.
+    /// The trigger has fired: end the jobs, save their verification states, then run the hosts' command.
     Trigger,
     /// No more requests follow.
     End,
-    /// The agent stops its runs and ends, as on SIGTERM. Answered by [`FromAgent::Leaving`].
+    /// Stop all runs and end, as on SIGTERM. Answered by [`FromAgent::Leaving`].
     Quit,
 }
 
 /// The jobs for an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// The command line and the files it names.
+    /// The command line, and the files that it names.
     pub invocation: Invocation,
     /// The host's position among the hosts.
     pub place: HostPlace,
-    /// Time between two ticks; `None`: no ticks.
+    /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
-    /// Ticks include details.
+    /// True if ticks include details.
     pub details: bool,
-    /// Send the lines that precede a run, not only messages about the jobs.
+    /// True to send the lines that precede a run, in addition to messages about jobs.
     pub opening: bool,
-    /// If an agent receives nothing for this long, it assumes that the controller is gone, and stops its jobs.
+    /// If the agent receives nothing for this long, it assumes that the controller is gone and stops its jobs.
     pub silence: Duration,
 }
 
@@ -92,7 +92,7 @@ pub enum FromAgent {
         /// Lines for the user.
         lines: Vec<String>,
     },
-    /// All jobs of this stage wait for their start.
+    /// All jobs of this stage are ready to start.
     Ready {
         /// Number of the stage.
         stage: u32,
@@ -103,28 +103,28 @@ pub enum FromAgent {
     Tick(Box<LiveTick>, Option<Box<LiveDetails>>),
     /// A piece of a log file that the jobs wrote.
     Log {
-        /// Its name, as in the job.
+        /// Name of the log, as in the job.
         name: String,
-        /// The next bytes.
+        /// The next bytes of the file.
         bytes: Bytes,
     },
     /// The agent ends.
     Leaving,
-    /// The run is over; a frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) with its report
-    /// preceded this message.
+    /// The run is over. A frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) with the report
+    /// precedes this message.
     Done(Done),
 }
 
 /// Introduction of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The host's name for itself.
+    /// The host's own name for itself.
     pub host_name: String,
     /// Version of the program.
     pub version: String,
     /// Name and processor of the system, such as `linux x86_64`.
     pub system: String,
-    /// Set if the agent joins by itself.
+    /// Set if the agent joins the controller.
     pub join: Option<Join>,
 }
 
@@ -135,42 +135,42 @@ pub struct Join {
     pub token: String,
     /// Name to display.
     pub name: String,
-    /// Its rank under its launcher (Slurm's process, Kubernetes' index), from 0.
+    /// Rank of the agent under its launcher (Slurm's process, Kubernetes' index), from 0.
     pub rank: Option<u32>,
-    /// Host groups that it belongs to.
+    /// Host groups to which the agent belongs.
     pub groups: Vec<String>,
 }
 
-/// A token never appears in a message.
+/// Omits the token, which must never appear in a message.
 impl std::fmt::Debug for Join {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Join as {} {:?}", self.name, self.rank)
     }
 }
 
-/// The clock of an agent when it answered; ns.
+/// The clocks of an agent when it replied, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pong {
     /// The time that [`ToAgent::Ping`] carried.
     pub sent_ns: u64,
     /// The agent's monotonic clock when the request was read.
     pub received_ns: u64,
-    /// Its monotonic clock when the reply was written.
+    /// The agent's monotonic clock when the reply was written.
     pub answered_ns: u64,
-    /// Its wall clock minus its monotonic clock.
+    /// The agent's wall clock minus its monotonic clock.
     pub wall_ns: i64,
 }
 
 /// How the run of an agent ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// Jobs that failed.
+    /// Number of jobs that failed.
     pub failed_jobs: u32,
-    /// True if a defect in fathom ended some of them.
+    /// True if a defect in fathom ended some jobs.
     #[serde(default)]
     pub is_broken: bool,
     /// True if a log is incomplete.
     pub lost_logs: bool,
-    /// Why the run did not start, in which case there is no report.
+    /// Why the run did not start; there is no report then.
     pub not_started: Option<String>,
 }

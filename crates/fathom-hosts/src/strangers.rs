@@ -1,6 +1,6 @@
-//! Peers that have connected but not authenticated. They wait in a list of limited length. When it is full, the
-//! address with the most entries loses its oldest one, so a peer that connects repeatedly only displaces
-//! itself.
+//! Peers that have connected but not authenticated. They wait in a list of limited length. When the list is
+//! full, the address with the most entries loses its oldest one, so a peer that connects repeatedly displaces
+//! only itself.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -10,41 +10,41 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A peer that has not authenticated.
 pub(crate) struct Stranger<T> {
-    /// The connection to it.
+    /// The connection to the peer.
     pub(crate) way: T,
-    /// Its address, for messages.
+    /// Address of the peer, for messages.
     pub(crate) from: String,
     address: Option<IpAddr>,
     since: Instant,
 }
 
 impl<T> Stranger<T> {
-    /// True after the deadline.
+    /// True after the peer's deadline.
     pub(crate) fn is_late(&self) -> bool {
         self.since.elapsed() > PATIENCE
     }
 }
 
-/// All peers, the oldest first.
+/// All unauthenticated peers, the oldest first.
 pub(crate) struct Strangers<T> {
     list: Vec<Stranger<T>>,
     most: usize,
 }
 
 impl<T> Strangers<T> {
-    /// An empty list of at most `most`.
+    /// Creates an empty list for at most `most` peers.
     pub(crate) fn up_to(most: usize) -> Strangers<T> {
         Strangers { list: Vec::new(), most }
     }
 
-    /// Adds a peer, and returns the peer evicted in its favour.
+    /// Adds a peer, and returns the peer that was evicted for it, if any.
     pub(crate) fn admit(&mut self, way: T, from: String, address: Option<IpAddr>) -> Option<Stranger<T>> {
         let gone = if self.list.len() >= self.most { self.evict() } else { None };
         self.list.push(Stranger { way, from, address, since: Instant::now() });
         gone
     }
 
-    /// Removes the oldest peer of the address that has the most.
+    /// Removes the oldest peer of the address that has the most peers.
     pub(crate) fn evict(&mut self) -> Option<Stranger<T>> {
         let count = |address| self.list.iter().filter(|stranger| stranger.address == address).count();
         let most = self.list.iter().map(|stranger| count(stranger.address)).max()?;

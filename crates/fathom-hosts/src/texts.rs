@@ -1,10 +1,10 @@
-//! Texts in messages of a peer: control characters that a terminal would obey are replaced before a frame is
-//! decoded, so every text is clean wherever it is shown or written later.
+//! Cleans the texts in a peer's messages: control characters that a terminal would obey are replaced before a
+//! frame is decoded, so every text is safe wherever it is shown or written later.
 
 use fathom_command::printer::steers;
 
-/// Replaces control characters in the body of a frame, in place; in reports, whose texts are single lines,
-/// line breaks as well.
+/// Replaces control characters in the body of a frame, in place; in reports, whose texts are single lines, line
+/// breaks are replaced as well.
 pub(crate) fn clean(body: &mut [u8], is_report: bool) {
     let mut at = 0;
     while at < body.len() {
@@ -51,7 +51,8 @@ fn shape(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     })
 }
 
-/// The replacement has as many bytes as the character.
+/// Replaces control characters in a text. Each replacement has as many bytes as its character, so lengths stay
+/// valid.
 fn clean_text(bytes: &mut [u8], is_report: bool) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let bad = |letter: &char| steers(*letter) || (is_report && *letter == '\n');
@@ -95,7 +96,7 @@ mod tests {
         let job = JobReport { name: "a\nb\u{7}".into(), ..JobReport::default() };
         let report = passed(&RunReport { jobs: vec![job], ..RunReport::default() }, true);
         assert_eq!(report.jobs[0].name, "a b?");
-        // Logs are bytes and are written to files.
+        // The bytes of a log are not changed, because they are written to files.
         let log = FromAgent::Log { name: "l".to_owned(), bytes: Bytes(vec![0x1b; 300]) };
         assert_eq!(passed(&log, false), log);
     }

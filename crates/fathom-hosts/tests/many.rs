@@ -1,5 +1,5 @@
-//! The controller with a thousand agents that only speak the protocol: each is a thread with a made-up report.
-//! Tests the sums, missing hosts, and agents that lie.
+//! The controller with a thousand agents that only speak the protocol: each one is a thread with a made-up
+//! report. The tests cover the sums, missing hosts, and agents that lie.
 
 use fathom_hosts::controller::{self, Audience, Seat, Settings};
 use fathom_hosts::frames::{self, Frame, FrameKind, Outgoing, Splitter};
@@ -29,7 +29,7 @@ enum Behaviour {
     Lies,
     /// Its report is noise.
     Mumbles,
-    /// Its clock runs a second ahead.
+    /// Has a clock that is a second ahead.
     IsAhead,
 }
 
@@ -55,7 +55,7 @@ impl Agent {
         self.socket.write_all(&bytes).ok()
     }
 
-    /// The next message; `None` when the controller is gone.
+    /// The next message; `None` once the controller is gone.
     fn next(&mut self) -> Option<ToAgent> {
         loop {
             if let Some(Frame { body, .. }) = self.splitter.next_frame().ok()? {
@@ -122,7 +122,7 @@ impl Agent {
     }
 }
 
-/// Ignores everything except lines.
+/// Records lines and ignores all other events.
 #[derive(Default)]
 struct Lines(Vec<String>);
 
@@ -140,7 +140,7 @@ impl Observer for Lines {
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// Runs with agents of these behaviours, each of which reports this many I/Os.
+/// Runs with agents that behave like this; each one reports this number of I/Os.
 fn run(behaviours: &[Behaviour], ios: u64) -> (Outcome, Vec<String>) {
     fathom_sys::file::raise_open_file_limit(1 << 16);
     let mut agents = Vec::new();
@@ -195,7 +195,7 @@ fn liars_and_the_dead_harm_nobody_else() {
         lines.iter().any(|line| line.contains("h2 is lost: it announces a frame of 4294967295 bytes")),
         "{lines:?}"
     );
-    // Agents that died or sent garbage at the end left a snapshot; the liar left nothing.
+    // Agents that died, or sent garbage at the end, have left a snapshot; the one that lied has left nothing.
     let reads = &outcome.report.jobs[0].directions[Direction::Read];
     assert_eq!(reads.total_ios, 5 * 10);
     let ahead = &hosts.hosts[4];

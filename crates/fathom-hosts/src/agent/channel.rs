@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// While jobs run, a controller that reads nothing gets no more ticks once this many bytes are pending.
+/// Number of pending bytes from which a controller that reads nothing gets no more ticks while jobs run.
 const TICKS_UP_TO: usize = 1 << 20;
 
 /// Standard input and output.
@@ -24,8 +24,8 @@ pub struct StreamPipe {
 }
 
 impl StreamPipe {
-    /// Takes over standard input and output. Nothing else in this process may use them, because the output of a
-    /// job's command must not end up among frames.
+    /// Takes over standard input and output. No other code in this process may use them, because the output of
+    /// a job's command must not end up among the frames.
     pub fn take() -> io::Result<StreamPipe> {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -76,7 +76,7 @@ impl Pipe for StreamPipe {
 pub struct Channel {
     way: Framed,
     is_over: bool,
-    /// Reason for the failure, if known.
+    /// Why the connection failed, if known.
     fault: Option<String>,
     heard: Instant,
 }
@@ -101,7 +101,7 @@ impl Channel {
         self.is_over
     }
 
-    /// Why nothing was received.
+    /// Why no message was received.
     pub fn fault(&self) -> &str {
         match (&self.fault, self.is_over) {
             (Some(fault), _) => fault,
@@ -123,7 +123,7 @@ impl Channel {
         self.heard.elapsed()
     }
 
-    /// The next message; waits at most this long.
+    /// The next message; waits for at most this long.
     pub fn next(&mut self, wait: Duration) -> Result<Option<ToAgent>, Mistake> {
         let deadline = Instant::now() + wait;
         loop {
@@ -147,13 +147,13 @@ impl Channel {
     /// Waits until the connection can be read, or written if output is pending.
     fn wait(&self, wait: Duration) {
         let awaited = self.way.pipe.descriptors(!self.way.queue.bytes.is_empty());
-        // A failure shows up at the next read.
+        // A failure of the wait shows at the next read.
         let _ = wait_for_any(&awaited, Some(wait));
     }
 
-    /// Reads what is available; false if there is nothing.
+    /// Reads available bytes; false if there are none.
     fn receive(&mut self) -> bool {
-        // One read per turn: its frames are handled before more is read.
+        // One read per call, so that its frames are handled before more bytes are read.
         let Taken { bytes, end } = self.way.read(1);
         if bytes > 0 {
             self.heard = Instant::now();
@@ -165,7 +165,7 @@ impl Channel {
         bytes > 0
     }
 
-    /// Queues a message and sends what fits.
+    /// Queues a message and sends as many bytes as possible.
     pub fn send(&mut self, word: &FromAgent) {
         if matches!(word, FromAgent::Tick(..)) && self.way.queue.bytes.len() > TICKS_UP_TO {
             return;
@@ -181,7 +181,7 @@ impl Channel {
         if let Err(mistake) = self.way.queue.append(kind, value) {
             let text = format!("fathom: an answer cannot be sent: {mistake}");
             let error = FromAgent::Said(fathom_run::message::Message::Error(text));
-            // A line of text always fits.
+            // A message that does not fit is replaced by a line of text, which always fits.
             let _ = self.way.queue.append(FrameKind::Word, &error);
         }
         self.write();
@@ -194,7 +194,7 @@ impl Channel {
         }
     }
 
-    /// Writes all pending output, but waits no longer than this.
+    /// Writes all pending output, but waits for no longer than this.
     pub fn flush(&mut self, wait: Duration) {
         let deadline = Instant::now() + wait;
         self.write();
@@ -203,7 +203,7 @@ impl Channel {
                 self.way.pipe.descriptors(true).into_iter().filter(|awaited| awaited.to_send).collect();
             let _ = wait_for_any(&awaited, Some(deadline.saturating_duration_since(Instant::now())));
             self.write();
-            // TLS sends data that it holds back while reading.
+            // Reading also makes TLS send output that it holds back.
             if self.way.queue.bytes.is_empty() {
                 self.receive();
             }
@@ -214,7 +214,7 @@ impl Channel {
         !self.is_over && self.way.has_more()
     }
 
-    /// Writes all pending output, and gives up when the controller reads nothing for `patience`.
+    /// Writes all pending output. Gives up if the controller reads nothing for `patience`.
     pub fn finish(&mut self, patience: Duration) {
         while self.has_more() {
             let before = self.way.queue.bytes.len();

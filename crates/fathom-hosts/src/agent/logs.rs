@@ -1,5 +1,5 @@
-//! Logs of jobs, and the verification states saved on a trigger, are written on the host during the run and
-//! sent to the controller afterwards. The host does not keep a copy.
+//! Handles logs of jobs, and verification states that a trigger saved. They are written on the host during the
+//! run and sent to the controller afterwards; the host does not keep a copy.
 
 use super::channel::Channel;
 use crate::protocol::{Bytes, FromAgent};
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Bytes of one message.
+/// Maximum number of log bytes per message.
 const AT_ONCE: u64 = 1 << 20;
-/// Where logs are kept during the run: on a disk, because memory may be too small.
+/// Directory for logs during the run. It is on a disk, because memory may be too small.
 const DIRECTORY: &str = "/var/tmp";
 
-/// No directory for logs.
+/// The directory for logs cannot be created.
 #[derive(Debug, Error)]
 #[error("fathom: cannot make a directory for logs in {}: {error}", parent.display(), error = plain(.error))]
 pub(super) struct NoDirectory {
@@ -28,7 +28,7 @@ pub(super) struct NoDirectory {
 /// The logs of a run, and the directory that holds them until they are sent.
 pub(super) struct CollectedLogs {
     directory: Option<PathBuf>,
-    /// User-visible names by path.
+    /// User-visible name of each file, by path.
     names: BTreeMap<PathBuf, PathBuf>,
 }
 
@@ -54,7 +54,7 @@ impl CollectedLogs {
         logs.names = places.into_iter().map(|(name, place)| (place, name)).collect();
         if let Some(prefix) = &mut plan.bandwidth_log {
             let name = std::mem::replace(prefix, directory.join("total"));
-            // The files get suffixes.
+            // This name is a prefix, to which the files add suffixes.
             logs.names.insert(prefix.clone(), name);
         }
         logs.directory = Some(directory);
@@ -95,7 +95,7 @@ fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Durati
     loop {
         let mut bytes = Vec::new();
         let count = Read::by_ref(&mut file).take(AT_ONCE).read_to_end(&mut bytes)?;
-        // A log without records is sent as well, because it exists as a file.
+        // A log without records is sent as well, because the user expects its file.
         channel.send(&FromAgent::Log { name: name.clone(), bytes: Bytes(bytes) });
         channel.finish(patience);
         if (count as u64) < AT_ONCE {
@@ -104,7 +104,7 @@ fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Durati
     }
 }
 
-/// A new directory that only this user can enter.
+/// Creates a new directory that only this user can enter.
 fn private_directory() -> Result<PathBuf, NoDirectory> {
     use std::os::unix::fs::DirBuilderExt;
     let parent = Some(Path::new(DIRECTORY))
@@ -125,7 +125,7 @@ fn private_directory() -> Result<PathBuf, NoDirectory> {
 impl Drop for CollectedLogs {
     fn drop(&mut self) {
         if let Some(directory) = &self.directory {
-            // If it cannot be removed, cleaning up is left to the host.
+            // If this fails, the directory stays until the host cleans up.
             let _ = fs::remove_dir_all(directory);
         }
     }

@@ -23,15 +23,15 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Maximum time that a controller may be silent before and after a run.
+/// Maximum time for which a controller may be silent before and after a run.
 const IDLE_PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum time that a controller may leave a result unread.
+/// Maximum time for which a controller may leave a result unread.
 const RESULT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The controller received its result, or requested none.
+    /// The controller received its result, or did not ask for one.
     Served,
     /// The controller asked the listener to end.
     Told,
@@ -39,8 +39,8 @@ pub enum End {
     Alone(String),
 }
 
-/// Serves one controller to its end. `machine` is this machine as the parser sees it. The calling process must
-/// be single-threaded.
+/// Serves one controller until it is done. `machine` is this machine as the parser sees it. The calling process
+/// must be single-threaded.
 pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: Option<Join>) -> End {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
@@ -63,7 +63,7 @@ pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: O
                 channel.finish(RESULT_PATIENCE);
                 return End::Told;
             }
-            // A late or repeated message.
+            // A late or repeated message is ignored.
             Ok(Some(_)) => {}
             Ok(None) => return End::Alone(channel.fault().to_owned()),
             Err(mistake) => return End::Alone(format!("it is not a controller: {mistake}")),
@@ -71,8 +71,9 @@ pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: O
     }
 }
 
-/// This machine as the rules let a controller see it: only allowed files, no environment variables, which may
-/// hold secrets, and external engines only where programs may be run, because loading one runs its code.
+/// This machine as a controller may see it by the rules: only allowed files, and no environment variables,
+/// because these may hold secrets. External engines are visible only if programs may be run, because loading an
+/// engine runs its code.
 struct Machine<'a> {
     machine: &'a dyn Source,
     rules: &'a Rules,
@@ -95,7 +96,7 @@ impl fathom_spec::Machine for Machine<'_> {
         if self.rules.may_run_programs() { self.machine.variable(name) } else { None }
     }
 
-    /// Does not reveal what exists outside the allowed paths; the job is refused later.
+    /// True for every path that is not allowed, so that the answer reveals nothing about it; the job is refused later.
     fn is_directory(&self, path: &Path) -> bool {
         !self.rules.allows(path) || self.machine.is_directory(path)
     }
@@ -141,11 +142,11 @@ fn allowed(
     Ok((spec, plan))
 }
 
-/// Messages about a job file of this host may quote it, and the controller may not be allowed to read it, so
-/// they are printed here. Returns the lines for the controller.
+/// Prints messages about a job file of this host here: they may quote the file, which the controller may not be
+/// allowed to read. Returns the lines for the controller.
 fn keep_here(lines: &[String]) -> Vec<String> {
     let mut errors = Printer::new(io::stderr(), Letters::of_environment());
-    // A failure to print them changes nothing.
+    // A failure to print them is ignored.
     lines.iter().for_each(|line| drop(writeln!(errors, "fathom agent: --remote-config: {line}")));
     vec![format!(
         "fathom: --remote-config: {} on the job file, which the agent shows on its own standard error only",

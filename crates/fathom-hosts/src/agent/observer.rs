@@ -11,15 +11,15 @@ use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// Maximum time that sending a snapshot may block the supervisor.
+/// Maximum time for which sending a snapshot may block the supervisor.
 const SNAPSHOT_WAIT: Duration = Duration::from_millis(20);
 
-/// The controller, as an observer of the supervisor.
+/// The controller in its role as an observer of the supervisor.
 pub(super) struct Remote<'a> {
     pub(super) channel: &'a mut Channel,
     /// Maximum time that the controller may be silent.
     silence: Duration,
-    /// The last stage reported as ready, and the last stage that may begin, with its start time.
+    /// The stage that was last reported as ready, and the last stage that may begin, with its start time.
     said_ready: Option<u32>,
     released: Option<(u32, u64)>,
     /// Set if the jobs were told to stop because the controller is gone.
@@ -33,14 +33,14 @@ impl<'a> Remote<'a> {
         Remote { channel, silence, said_ready: None, released: None, is_alone: false, was_stopped: false }
     }
 
-    /// The controller is gone.
+    /// Stops the jobs because the controller is gone.
     fn lost_controller(&mut self) -> Option<Request> {
         self.channel.close();
         (!std::mem::replace(&mut self.is_alone, true)).then_some(Request::Stop)
     }
 }
 
-/// Answers a clock request.
+/// Replies to a clock request.
 pub(super) fn pong(channel: &mut Channel, sent_ns: u64) {
     let received_ns = monotonic_ns();
     let wall_ns = wall_minus_monotonic_ns();
@@ -104,7 +104,7 @@ impl Observer for Remote<'_> {
                     self.was_stopped = true;
                     return Some(Request::Stop);
                 }
-                // The run is not over, so a controller that disconnects does not want its result.
+                // A controller that disconnects before the run is over does not want its result.
                 Ok(Some(ToAgent::End | ToAgent::Quit)) | Err(_) => return self.lost_controller(),
                 Ok(Some(ToAgent::Prepare(_))) => {
                     let text = "fathom: the agent has jobs already; another run needs another agent";

@@ -1,5 +1,6 @@
-//! What an agent allows. An agent started through a shell acts for a user who has access to the host anyway; an
-//! agent that listens acts for every holder of its keys, and allows only what its options permit.
+//! What an agent allows. An agent that was started through a shell acts for a user who has access to the host
+//! anyway, so it allows everything. An agent that listens acts for every holder of its keys and allows only
+//! what its options permit.
 
 use fathom_engines::client_files;
 use fathom_local::refusals::{
@@ -15,18 +16,18 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Permissions of jobs.
+/// The permissions of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Everything is allowed.
+    /// True if everything is allowed.
     pub all: bool,
     /// Files, and directories of files, that jobs may use.
     pub paths: Vec<PathBuf>,
     /// Devices that jobs may use.
     pub devices: Vec<PathBuf>,
-    /// Run commands and load engines.
+    /// True if jobs may run commands and load engines.
     pub commands: bool,
-    /// Talk to servers and other hosts.
+    /// True if jobs may talk to servers and other hosts.
     pub network: bool,
 }
 
@@ -41,8 +42,8 @@ impl Rules {
         self.all || self.commands
     }
 
-    /// Checks what the options of a run refer to; the error contains lines for the user. Files that options
-    /// name are read during planning, so this check comes first.
+    /// Checks the files that the options of a run name; the error contains lines for the user. Such files are
+    /// read during planning, so this check comes before it.
     pub fn check_options(&self, spec: &RunSpec) -> Result<(), Vec<String>> {
         if self.all {
             return Ok(());
@@ -119,8 +120,8 @@ impl Rules {
                     .collect()
             }
             StorageKind::None => Vec::new(),
-            // A job named after a device works on it, so the files themselves are checked, not only their
-            // names.
+            // A job that is named after a device works on that device, so the files themselves are checked, not
+            // only their names.
             StorageKind::Files => names::leading_paths(&worker.files.names)
                 .iter()
                 .filter_map(|path| self.refusal_of_path(path))
@@ -134,7 +135,7 @@ impl Rules {
         }
     }
 
-    /// Why a path is refused. What counts is its target, after symbolic links and dots; the reason reveals
+    /// Why a path is refused. The target after resolving symbolic links and dots decides; the reason reveals
     /// neither the target nor whether it exists.
     fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let refused = |option: &str| {
@@ -150,18 +151,18 @@ impl Rules {
         if is_among(&real, allowed, is_device(&real)) { None } else { refused(option) }
     }
 
-    /// Reads a file, if it is allowed: the opened file is checked, because its name may lead elsewhere by
-    /// now.
+    /// Reads a file, if that is allowed. The opened file is checked, because its name may have been reassigned
+    /// since an earlier check.
     pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         if self.all {
             return std::fs::read(path);
         }
         let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "the agent does not allow it");
-        // Opening some devices has effects, so the name is checked first.
+        // The name is checked first, because opening some devices has effects.
         if self.refusal_of_path(path).is_some() {
             return Err(refused());
         }
-        // Opening a pipe would block.
+        // Opening is non-blocking, because opening a pipe would block.
         let mut options = std::fs::OpenOptions::new();
         let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let mut opened = opened.map_err(|_| refused())?;

@@ -1,12 +1,12 @@
-//! Clock offset of a host, from several round trips, of which the shortest is the most precise. The host reads
-//! its clock between request and reply, so its offset is known to within half the round-trip time (Cristian,
-//! "Probabilistic clock synchronization", Distributed Computing 3, 1989). That is the bound; it assumes nothing
-//! about the network.
+//! Measures the clock offset of a host by several round trips, of which the shortest is the most precise. The
+//! host reads its clock between request and reply, so the offset is known to within half the round-trip time
+//! (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989). This bound holds
+//! regardless of the network.
 
 use crate::protocol::Pong;
 use fathom_stats::hosts::{ClockOffset, HostRunReport};
 
-/// Round trips of one measurement.
+/// Number of round trips per measurement.
 const ROUNDS: u32 = 12;
 
 /// A measurement in progress.
@@ -14,12 +14,12 @@ const ROUNDS: u32 = 12;
 pub struct Probe {
     left: u32,
     best: Option<ClockOffset>,
-    /// Wall clock minus monotonic clock of the host, from its last answer.
+    /// Wall clock minus monotonic clock of the host, from the last reply.
     pub wall_ns: i64,
 }
 
 impl Probe {
-    /// A measurement that has not sent its first request.
+    /// Creates a measurement that has not sent its first request.
     pub fn begin() -> Probe {
         Probe { left: ROUNDS, ..Probe::default() }
     }
@@ -45,7 +45,7 @@ impl Probe {
     }
 }
 
-/// Offset and bound from one round trip.
+/// The offset and its bound from one round trip.
 fn offset(pong: &Pong, now_ns: u64) -> ClockOffset {
     let (sent, received) = (i128::from(pong.sent_ns), i128::from(pong.received_ns));
     let (answered, now) = (i128::from(pong.answered_ns), i128::from(now_ns));
@@ -53,7 +53,7 @@ fn offset(pong: &Pong, now_ns: u64) -> ClockOffset {
     let offset = ((received - sent) + (answered - now)) / 2;
     ClockOffset {
         offset_ns: i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX }),
-        // Rounded up, so that the bound holds.
+        // The bound is rounded up, so that it holds.
         bound_ns: u64::try_from(on_the_way / 2 + 1).unwrap_or(u64::MAX),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn moment(members: &[Member], now_ns: u64, with_details: bool) -> (Li
     (tick, with_details.then_some(details))
 }
 
-/// The last tick of a host; a finished host counts as idle.
+/// The last tick of a host. A finished host counts as idle.
 fn of_member(member: &Member) -> (LiveTick, LiveDetails) {
     let (mut tick, details) = member.tick.clone().unwrap_or_default();
     let mut details = details.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Logs that hosts send, stored as `NAME.HOST` on the controller's machine, and verification states saved on a
-//! trigger, stored as `HOST-JOB-0-verify.state`. A host could send any name, so a name must begin with the log
-//! prefix of one of its jobs and contain no further directories.
+//! trigger, stored as `HOST-JOB-0-verify.state`. A host could send any name. A name is therefore accepted only
+//! if it begins with the log prefix of one of the host's jobs and contains no further directories.
 
 use fathom_errors::plain;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) enum LogError {
 /// Destination of the hosts' logs.
 pub(super) struct LogSink {
     hosts: Vec<String>,
-    /// Allowed prefixes of names, by host.
+    /// Allowed prefixes of log names, for each host.
     prefixes: Vec<Vec<PathBuf>>,
     files: BTreeMap<PathBuf, BufWriter<File>>,
     is_incomplete: bool,
@@ -76,7 +76,7 @@ impl LogSink {
         LogError::NotWritten { path: path.to_owned(), error }
     }
 
-    /// Completes the files.
+    /// Completes all files.
     pub(super) fn finish(&mut self) -> Result<(), LogError> {
         for (path, mut file) in std::mem::take(&mut self.files) {
             file.flush().map_err(|error| self.lost(&path, error))?;

@@ -20,11 +20,11 @@ pub(super) enum Standing {
     Connecting,
     /// The host plans and sets up the jobs.
     SettingUp,
-    /// Its jobs of this stage are ready to start.
+    /// The jobs of this stage are ready to start on the host.
     Ready(u32),
-    /// Its jobs run.
+    /// The host's jobs are running.
     Running,
-    /// Its result has arrived; its clock is measured once more.
+    /// The host's result has arrived, and its clock is measured once more.
     Finished,
     /// The host is done.
     Over,
@@ -35,50 +35,50 @@ pub(super) struct Member {
     pub(super) entry: HostEntry,
     pub(super) connection: Option<Connection>,
     pub(super) standing: Standing,
-    /// The earliest stage for which it may be ready.
+    /// The earliest stage for which the host may report readiness.
     next_stage: u32,
     pub(super) hello: Hello,
     pub(super) end: HostEnd,
-    /// What it is to run, if that differs from the other hosts.
+    /// The command line for this host, if it differs from that of the other hosts.
     pub(super) invocation: Option<Invocation>,
     pub(super) opening: Option<Vec<fathom_spec::Message>>,
     pub(super) done: Option<Done>,
     pub(super) tick: Option<(LiveTick, Option<LiveDetails>)>,
-    /// Monotonic ns of the last message from it, and of the last request to it.
+    /// Monotonic time of the last message from the host, and of the last request to it, ns.
     pub(super) heard_ns: u64,
     pub(super) asked_ns: u64,
-    /// Time of the first request since its last message: a host that received no request is not silent.
+    /// Time of the first request since its last message: a host without a request does not count as silent.
     waits_since_ns: Option<u64>,
-    /// Set once its silence was reported.
+    /// Set once the host's silence was reported.
     pub(super) is_silence_reported: bool,
-    /// Set once its end was reported.
+    /// Set once the host's end was reported.
     pub(super) is_end_reported: bool,
     pub(super) was_told_to_stop: bool,
     probe: Probe,
-    /// Clock requests without a reply so far.
+    /// Number of clock requests without a reply so far.
     pings: u32,
     clock: ClockReport,
     wall_before_ns: Option<i64>,
     snapshot_is_asked: bool,
-    /// Its last report, undecoded, and when it arrived. Most reports are never decoded.
+    /// The host's last report, undecoded, and the time of its arrival. Most reports are never decoded.
     snapshot: Option<(Vec<u8>, u64)>,
-    /// The result of its run.
+    /// The result of the host's run.
     result: Option<Box<RunReport>>,
     transport: &'static str,
 }
 
-/// Messages of a host that concern more than its own state.
+/// Messages from a host that concern the whole run.
 pub(super) enum Said {
     /// A line, or a notice.
     Message(fathom_run::message::Message),
-    /// Its jobs cannot be run.
+    /// The host cannot run its jobs.
     Refused(Vec<String>),
     /// A piece of a log.
     Log(String, Vec<u8>),
 }
 
 impl Member {
-    /// A host with a connection, or with the reason why there is none.
+    /// Creates the state of a host that has a connection, or the reason why it has none.
     pub(super) fn new(seat: Seat) -> Member {
         let Seat { entry, connection, hello, invocation } = seat;
         let now = monotonic_ns();
@@ -118,12 +118,12 @@ impl Member {
         member
     }
 
-    /// True once its result, or a replacement for it, has arrived.
+    /// True once the host's result, or a replacement for it, has arrived.
     pub(super) fn is_over(&self) -> bool {
         self.standing == Standing::Over
     }
 
-    /// True if it may still run jobs.
+    /// True if the host may still run jobs.
     pub(super) fn is_live(&self) -> bool {
         !matches!(self.standing, Standing::Finished | Standing::Over)
     }
@@ -141,12 +141,12 @@ impl Member {
         self.connection.as_ref().and_then(Connection::own_address)
     }
 
-    /// Time since which a response is overdue, ns.
+    /// Time for which a response has been overdue, ns.
     pub(super) fn silent_ns(&self, now_ns: u64) -> u64 {
         self.waits_since_ns.map_or(0, |since| now_ns.saturating_sub(since))
     }
 
-    /// Maximum time that the host may be silent: shorter for a host that has not answered yet.
+    /// Maximum time for which the host may be silent; it is shorter before the host's first answer.
     pub(super) fn may_be_silent(&self, timeout: Duration) -> Duration {
         let answers_within = self.connection.as_ref().and_then(Connection::answers_within);
         match answers_within {
@@ -155,7 +155,7 @@ impl Member {
         }
     }
 
-    /// Asks the host to stop; a second call asks it not to wait for anything.
+    /// Asks the host to stop. A second call asks it not to wait for anything.
     pub(super) fn stop(&mut self) {
         self.was_told_to_stop = true;
         match self.standing {
@@ -164,12 +164,13 @@ impl Member {
         }
     }
 
-    /// Gives the host up.
+    /// Gives up on the host.
     pub(super) fn give_up(&mut self, reason: &str) {
         if self.is_over() {
             return;
         }
-        // The reason is printed inside a line, so it must be clean whatever a host or its shell has sent.
+        // The reason is printed inside a line, so control characters that a host or its shell may have sent are
+        // removed.
         let reason = harmless(reason);
         let reason = reason.lines().map(str::trim).filter(|line| !line.is_empty());
         let reason = reason.collect::<Vec<_>>().join("; ");
@@ -190,12 +191,12 @@ impl Member {
         }
     }
 
-    /// Reads its messages; `said` collects those that concern the whole run.
+    /// Reads the host's messages; `said` collects those that concern the whole run.
     pub(super) fn receive(&mut self, said: &mut Vec<Said>) {
         let Some(connection) = &mut self.connection else { return };
         if connection.advance() {
             self.heard_ns = monotonic_ns();
-            // Output before the greeting is not an answer.
+            // Output before the greeting does not count as an answer.
             if self.standing != Standing::Connecting {
                 self.waits_since_ns = None;
             }
@@ -210,7 +211,7 @@ impl Member {
         let is_refused = self.connection.as_ref().is_some_and(Connection::is_refused);
         if let Some(reason) = ended {
             self.give_up(&reason);
-            // If the stream was corrupted after the result, the result is doubtful as well.
+            // If the stream was corrupted after the result, the result may be corrupted as well.
             if is_refused && self.end == HostEnd::Whole {
                 self.end = HostEnd::Lost { reason, snapshot_ms: None };
             }
@@ -235,7 +236,7 @@ impl Member {
                     return Err(Mistake::OutOfOrder("a second greeting"));
                 }
                 FromAgent::Hello(mut hello) => {
-                    // The name is printed within the controller's own lines.
+                    // The name is printed within the controller's own lines, so control characters are removed.
                     hello.host_name.retain(|letter| !letter.is_control());
                     self.hello = hello;
                     self.waits_since_ns = None;
@@ -252,7 +253,8 @@ impl Member {
                 FromAgent::Prepared { opening } => self.opening = Some(opening),
                 FromAgent::Refused { lines } => {
                     self.send(&ToAgent::End);
-                    // Lines in fio's words say where it stopped, not why.
+                    // Lines in fio's words say where the host stopped, but not why, so the others are
+                    // preferred.
                     let ours = lines
                         .iter()
                         .flat_map(|line| line.lines())
@@ -280,18 +282,18 @@ impl Member {
         Ok(())
     }
 
-    /// True if it received its jobs and has not replied yet.
+    /// True if the host received its jobs and has not replied yet.
     fn is_asked_to_prepare(&self) -> bool {
         self.standing == Standing::SettingUp && self.opening.is_none()
     }
 
-    /// True if it may report readiness for this stage: not before setup, and only once.
+    /// True if the host may report readiness for this stage: only after its setup, and only once.
     fn may_be_ready(&self, stage: u32) -> bool {
         let is_on_its_way = matches!(self.standing, Standing::SettingUp | Standing::Running);
         is_on_its_way && self.opening.is_some() && self.result.is_none() && stage >= self.next_stage
     }
 
-    /// Handles the end of its run.
+    /// Handles the end of the host's run.
     fn finish(&mut self, done: Done) {
         if let Some(reason) = done.not_started.clone() {
             return self.give_up(&reason);
@@ -304,7 +306,7 @@ impl Member {
         self.probe = Probe::begin();
     }
 
-    /// Sends clock requests that are due. Silent hosts get them as well, so that they reply.
+    /// Sends a clock request if one is due. Silent hosts get requests as well, so that they reply.
     pub(super) fn ask_about_clock(&mut self, is_due: bool) {
         let answers = !matches!(self.standing, Standing::Connecting | Standing::Over);
         let wants =
@@ -315,7 +317,7 @@ impl Member {
         }
     }
 
-    /// Requests a report of the run so far, unless one was requested already.
+    /// Requests a report of the run so far, unless a request is still pending.
     pub(super) fn ask_for_snapshot(&mut self) {
         if self.standing == Standing::Running && !self.snapshot_is_asked {
             self.snapshot_is_asked = true;
@@ -323,12 +325,12 @@ impl Member {
         }
     }
 
-    /// Its clock offset before the start, once that is known.
+    /// The host's clock offset before the start, once it is known.
     pub(super) fn clock_at_start(&self) -> Option<ClockOffset> {
         self.probe.best().filter(|_| !self.probe.wants_more())
     }
 
-    /// Starts its jobs at this time on its own clock.
+    /// Starts the host's jobs at this time of its own clock.
     pub(super) fn go(&mut self, stage: u32, at_ns: u64) {
         if self.clock.before.is_none() {
             self.clock.before = self.clock_at_start();
@@ -338,7 +340,7 @@ impl Member {
         self.send(&ToAgent::Go { stage, at_ns });
     }
 
-    /// Ends a finished host after its clock has been measured again.
+    /// Releases a finished host after its clock has been measured again.
     pub(super) fn let_go(&mut self) {
         if self.standing != Standing::Finished || self.probe.wants_more() {
             return;
@@ -351,7 +353,7 @@ impl Member {
         self.close();
     }
 
-    /// Its report: the result, or the last snapshot.
+    /// The host's report: its result, or the last snapshot.
     pub(super) fn report(&self) -> Option<RunReport> {
         let mut report = match (&self.result, &self.snapshot) {
             (Some(report), _) => (**report).clone(),
@@ -362,7 +364,7 @@ impl Member {
         Some(report)
     }
 
-    /// Its complete result, with times on the controller's clock, counted from the agreed start.
+    /// The host's complete result, with times on the controller's clock, relative to the agreed start.
     pub(super) fn host_result(&self, begun_ns: Option<u64>) -> HostRunReport {
         let mut end = self.end.clone();
         if let (HostEnd::Lost { snapshot_ms, .. }, Some((_, taken_ns)), Some(begun)) =

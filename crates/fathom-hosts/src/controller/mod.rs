@@ -1,6 +1,6 @@
-//! The controller: starts all hosts together, monitors them, and adds up their figures. It does no I/O, and its
-//! only processes on this machine are the shells to its hosts. Whatever happens to a host, there is a report,
-//! and it names the hosts that are missing.
+//! The controller: starts all hosts together, monitors them, and adds up their figures. It does no I/O itself,
+//! and its only processes on this machine are the shells to its hosts. Regardless of what happens to a host,
+//! there is a report, which names the hosts that are missing.
 
 pub mod clocks;
 mod live;
@@ -33,20 +33,22 @@ use std::time::Duration;
 const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
 /// Interval between two snapshots of a host.
 const SNAPSHOT_EVERY_NS: u64 = 1_000_000_000;
-/// Minimum interval per host, so that many hosts do not saturate the controller's link.
+/// Minimum interval between two snapshots of any hosts, so that many hosts do not saturate the controller's
+/// link.
 const SNAPSHOT_PER_HOST_NS: u64 = 1_000_000;
 /// Warn once a host has been silent this long.
 const SILENCE_NS: u64 = 10_000_000_000;
 /// A second signal within this time counts as a repetition of the first one.
 const SECOND_SIGNAL_NS: u64 = 250_000_000;
-/// Maximum time that hosts may take to deliver what they have after the second signal.
+/// Maximum time for which hosts may deliver their results after the second signal.
 const LAST_PATIENCE_NS: u64 = 3_000_000_000;
-/// Time between the start signal and the start, so that every host has received it; more is added per host.
+/// Time between the start signal and the start, so that every host receives the signal in time; it grows with
+/// the number of hosts.
 const LEAD_NS: u64 = 150_000_000;
 const LEAD_PER_HOST_NS: u64 = 500_000;
 /// Poll interval of the trigger.
 const TRIGGER_LOOK: Duration = Duration::from_millis(100);
-/// Longest poll interval.
+/// Maximum poll interval.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// Default of `--host-timeout`.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -57,9 +59,9 @@ pub struct Seat {
     pub entry: HostEntry,
     /// The connection, or why there is none.
     pub connection: Result<Connection, ConnectError>,
-    /// Its introduction, if that was read already.
+    /// The host's introduction, if it was read already.
     pub hello: Option<Hello>,
-    /// What it is to run, if that differs from the other hosts.
+    /// The command line for this host, if it differs from that of the other hosts.
     pub invocation: Option<Invocation>,
 }
 
@@ -70,23 +72,23 @@ pub struct Settings {
     pub invocation: Invocation,
     /// What to do with the other hosts when one is lost.
     pub on_host_loss: OnHostLoss,
-    /// Maximum time that a host may be silent.
+    /// Maximum time for which a host may be silent.
     pub timeout: Duration,
-    /// Time between two ticks; `None`: no ticks.
+    /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
     /// True if ticks include details.
     pub details: bool,
-    /// True if the hosts are the servers of a client: file names then tell clients apart.
+    /// True if the hosts are the servers of a client, so that file names contain the client's name.
     pub are_servers: bool,
-    /// True if hosts send the lines that precede a run, in addition to messages about the jobs.
+    /// True if hosts send the lines that precede a run, in addition to messages about jobs.
     pub opening: bool,
     /// Time between two reports of the run so far.
     pub status_interval: Option<Duration>,
-    /// Time between two snapshots of all hosts.
+    /// Time between two snapshots of all hosts; `None` for none.
     pub snapshot: Option<Duration>,
     /// Trigger that ends the run early, and the command that then runs.
     pub trigger: Option<Trigger>,
-    /// True if standard output is reserved for the report, so that the command prints to standard error.
+    /// True if standard output is reserved for the report; the command then prints to standard error.
     pub report_alone: bool,
     /// Owners of the jobs' files.
     pub files: Vec<HostFiles>,
@@ -94,7 +96,7 @@ pub struct Settings {
     pub log_prefixes: Vec<Vec<PathBuf>>,
 }
 
-/// Events of hosts, in addition to those that an [`Observer`] receives of any run.
+/// Events of hosts, in addition to the events of any run that an [`Observer`] receives.
 pub trait Audience: Observer {
     /// A host has answered.
     fn answered(&mut self, _host: &HostEntry, _hello: &Hello) {}
@@ -102,7 +104,7 @@ pub trait Audience: Observer {
     /// A host has sent the lines that precede its run.
     fn opening(&mut self, _host: &HostEntry, _hello: &Hello, _lines: &[fathom_spec::Message]) {}
 
-    /// A host has sent a line. The message returned, if any, is passed to [`Observer::message`].
+    /// A host has sent a line. If this returns a message, it is passed to [`Observer::message`].
     fn host_message(&mut self, host: &HostEntry, _hello: &Hello, message: Message) -> Option<Message> {
         of_host(&host.name, message)
     }
@@ -150,13 +152,13 @@ struct Controller<'a> {
     trigger: Option<TriggerSignal<'a>>,
     has_fired: bool,
     hosts: Vec<String>,
-    /// Groups of each host, if there are any.
+    /// Groups of each host; empty if there are none.
     groups: Vec<Vec<String>>,
     members: Vec<Member>,
     observer: &'a mut dyn Audience,
     signals: SignalQueue,
     logs: LogSink,
-    /// The agreed start, monotonic ns.
+    /// Monotonic time of the agreed start, ns.
     begun_ns: Option<u64>,
     /// Periodic snapshots.
     snapshots: Regularly,
@@ -164,7 +166,7 @@ struct Controller<'a> {
     reports: Regularly,
     exports: Regularly,
     signal: Option<i32>,
-    /// The time at which all hosts were told to stop without waiting.
+    /// The time at which all hosts were told to stop without waiting, if they were.
     stopped_ns: Option<u64>,
     ended_at_once_ns: Option<u64>,
     /// Set once the lines that precede the run have been printed.
@@ -181,7 +183,7 @@ impl Controller<'_> {
             self.start_stage();
             self.look();
             self.take_requests();
-            // Set if a host may have just been given up.
+            // The steps above may have given up a host.
             self.report_ends();
             if self.members.iter().all(Member::is_over) {
                 return;
@@ -216,7 +218,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Reports once for each host that it has finished or was lost.
+    /// Reports, once for each host, that the host has finished or was lost.
     fn report_ends(&mut self) {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
@@ -235,7 +237,7 @@ impl Controller<'_> {
                 let is_echo = self.signal.is_some()
                     && matches!(&message, Message::Failure(text) if text.contains("terminating on signal"));
                 let member = &self.members[index];
-                // The controller has already reported this; it is not repeated for each host.
+                // The controller has already reported this reason, so it is not repeated for each host.
                 let told =
                     (!is_echo).then(|| self.observer.host_message(&member.entry, &member.hello, message));
                 if let Some(message) = told.flatten() {
@@ -256,7 +258,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Sends their jobs to the hosts that have answered.
+    /// Sends the jobs to the hosts that have answered.
     fn assign(&mut self) {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
@@ -287,8 +289,8 @@ impl Controller<'_> {
         }
     }
 
-    /// Prints the lines that precede a run once all hosts have planned their jobs: those of the first host, and
-    /// different lines of other hosts.
+    /// Prints the lines that precede a run, once all hosts have planned their jobs: all lines of the first
+    /// host, and those of other hosts that differ.
     fn open(&mut self) {
         let waits = |member: &Member| member.is_live() && member.opening.is_none();
         if self.is_opened || self.members.iter().any(waits) {
@@ -422,7 +424,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Runs the command of a trigger that has fired, once, after all hosts have ended.
+    /// Runs the command of a trigger that has fired. It runs once, after all hosts have ended.
     fn run_trigger_command(&mut self) {
         let trigger = self.settings.trigger.as_ref().filter(|_| self.has_fired);
         let Some(command) = trigger.and_then(|trigger| trigger.command.clone()) else { return };
@@ -491,7 +493,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Reports the loss of a host, and stops the others if `--on-host-loss` says so.
+    /// Reports the loss of a host, and stops the other hosts if `--on-host-loss` says so.
     fn report_loss(&mut self, index: usize) {
         let member = &self.members[index];
         let host = &member.entry.name;
@@ -508,7 +510,7 @@ impl Controller<'_> {
         }
     }
 
-    /// The sum of all hosts so far.
+    /// The report of the run so far: the sum over all hosts.
     fn report(&self) -> RunReport {
         let hosts = self.members.iter().map(|member| member.host_result(self.begun_ns)).collect();
         let mut report = fathom_stats::hosts::merge(HostsReport {
@@ -542,7 +544,7 @@ impl Controller<'_> {
     }
 }
 
-/// A host's message with its name; `None` for a message that is not a line.
+/// Adds a host's name to its message; `None` for a message that is not a line.
 pub fn of_host(host: &str, message: Message) -> Option<Message> {
     let named = |text: &str| named(host, text);
     match message {
@@ -556,7 +558,7 @@ pub fn of_host(host: &str, message: Message) -> Option<Message> {
     }
 }
 
-/// A host's text, with the host's name before each line, so that no line can be mistaken for one of the
+/// Adds a host's name before each line of its text, so that no line can be mistaken for one of the
 /// controller's.
 pub fn named(host: &str, text: &str) -> String {
     let lines = text.trim_start_matches('\n').split('\n');

@@ -1,5 +1,6 @@
-//! Identifies the local user at the other end of a socket. Without keys an agent serves only its own user and
-//! root: a loopback port is accessible to every local user, as are many socket files.
+//! Identifies the local user at the other end of a socket. This is necessary because every local user can
+//! access a loopback port, as well as many socket files; without keys, an agent serves only its own user and
+//! root.
 
 use super::tcp::Socket;
 use fathom_errors::plain;
@@ -10,36 +11,36 @@ use std::os::fd::AsRawFd;
 use std::{fs, io};
 use thiserror::Error;
 
-/// Why a peer is refused.
+/// Why the user of a peer is refused or unknown.
 #[derive(Debug, Error)]
 pub(crate) enum IdentityError {
-    /// The user of a socket file cannot be determined.
+    /// The user at the other end of a socket file cannot be determined.
     #[error("the kernel does not identify its user: {0}")]
     Unknown(Errno),
-    /// The user of a port cannot be determined.
+    /// The user of a port cannot be determined from the kernel's tables.
     #[error("the kernel does not identify its user ({0}); --keys lets both sides authenticate")]
     NotInTable(TableError),
-    /// The socket no longer has addresses.
+    /// The socket has no addresses any longer.
     #[error("{}", plain(.0))]
     NoAddress(#[from] io::Error),
-    /// Users of other machines cannot be identified.
+    /// The peer is on another machine, whose users cannot be identified.
     #[error("it is not on this machine")]
     Elsewhere,
-    /// Its process may belong to any user.
+    /// The peer's process has closed the socket, so it may belong to any user.
     #[error("its socket is closed already")]
     Closed,
     /// Another user.
     #[error("it belongs to user {user}; without --keys only user {own} and root are served")]
     OtherUser { user: u32, own: u32 },
-    /// A user ID that several users share.
+    /// The user ID is one that several users share.
     #[error("its user cannot be identified: ID {0} stands for all users that are not mapped here")]
     SharedNumber(u32),
 }
 
-/// Why the kernel's socket tables do not name a user.
+/// Why the kernel's socket tables do not tell the user.
 #[derive(Debug, Error)]
 pub(crate) enum TableError {
-    /// A table that cannot be read.
+    /// A table cannot be read.
     #[error("{table}: {error}", error = plain(.error))]
     NotRead { table: &'static str, error: io::Error },
     /// The socket is in no table.
@@ -47,7 +48,7 @@ pub(crate) enum TableError {
     Gone,
 }
 
-/// State of a connection that is open on both sides.
+/// The tables' code for a connection that is open on both sides.
 const ESTABLISHED: &str = "01";
 
 /// Refuses users other than root and the user of this process.
@@ -59,13 +60,13 @@ pub(crate) fn check(socket: &Socket) -> Result<(), IdentityError> {
     let own = credentials::effective_user();
     match user {
         user if user != own && user != 0 => Err(IdentityError::OtherUser { user, own }),
-        // In a user namespace all unmapped users share one ID.
+        // In a user namespace, all unmapped users share one ID, so that ID identifies nobody in particular.
         user if user != 0 && Some(user) == shared_number() => Err(IdentityError::SharedNumber(user)),
         _ => Ok(()),
     }
 }
 
-/// The ID that unmapped users share, if there can be any.
+/// The ID that unmapped users share, if this process is in a user namespace.
 fn shared_number() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let is_whole = map.split_whitespace().eq(["0", "0", "4294967295"]);
@@ -73,7 +74,7 @@ fn shared_number() -> Option<u32> {
     (!is_whole).then(|| overflow.and_then(|text| text.trim().parse().ok()).unwrap_or(65534))
 }
 
-/// The user of the socket at `peer` that is connected to ours at `own`.
+/// The user of the socket at `peer`, which is connected to our socket at `own`.
 fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, IdentityError> {
     if !peer.ip().to_canonical().is_loopback() {
         return Err(IdentityError::Elsewhere);
@@ -96,8 +97,8 @@ fn canonical(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }
 
-/// The user of a socket in the kernel's table. The table says root for a socket that its process has closed,
-/// so only an open one counts.
+/// The user of a socket in the kernel's table. A socket that its process has closed appears as root's, so only
+/// an open one counts.
 fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<Result<u32, IdentityError>> {
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -113,7 +114,7 @@ fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<R
     })
 }
 
-/// Parses an address of the table: 32-bit words in memory order, and the port.
+/// Parses an address in the table: 32-bit words in memory order, and the port.
 fn address(text: &str) -> Option<(IpAddr, u16)> {
     let (host, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(host.get(at * 8..at * 8 + 8)?, 16).ok().map(u32::to_ne_bytes);
@@ -145,13 +146,13 @@ mod tests {
             };
             let mut place = listener.local_addr().expect("an address");
             if place.ip().is_unspecified() {
-                // An IPv4 address on an IPv6 socket.
+                // This is an IPv4 address on an IPv6 socket.
                 place.set_ip("127.0.0.1".parse().expect("an address"));
             }
             let mut client = TcpStream::connect(place).expect("it listens");
             let accepted = Socket::tcp(listener.accept().expect("it connected").0).expect("a socket");
             check(&accepted).unwrap_or_else(|error| panic!("{host}: {error}"));
-            // A closed socket has no user, and must not be mistaken for root's.
+            // A closed socket has no user and must not be taken for root's.
             client.write_all(b"x").expect("sent");
             drop(client);
             assert!(check(&accepted).is_err(), "{host}");
@@ -179,7 +180,7 @@ mod tests {
         let user = |text: String| user_in(&format!("{head}{text}"), asked, with);
         assert!(matches!(user(line(&peer, &own, "01", 1000, 7)), Some(Ok(1000))));
         assert!(user(line(&own, &peer, "01", 0, 7)).is_none(), "our own end is not the peer's");
-        // Closed by its process, and after the end: the table says root.
+        // The table shows root for sockets that were closed by their process, or that have ended.
         assert!(user(line(&peer, &own, "01", 0, 0)).is_some_and(|user| user.is_err()));
         assert!(user(line(&peer, &own, "06", 0, 0)).is_some_and(|user| user.is_err()));
         let mapped =

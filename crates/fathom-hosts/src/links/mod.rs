@@ -17,11 +17,11 @@ use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
 
-/// Maximum number of bytes before the agent's first line: the output of a login shell.
+/// Maximum number of bytes before the agent's first line, such as the output of a login shell.
 const MOST_NOISE: usize = 64 << 10;
-/// Maximum number of characters of such output that are shown.
+/// Maximum number of characters of such output that a message shows.
 const MOST_SHOWN: usize = 200;
-/// Maximum number of bytes read before other hosts have their turn.
+/// Maximum number of bytes that are read from one host before other hosts have their turn.
 const MOST_AT_A_TURN: usize = 4 << 20;
 
 /// Framed connection to an agent.
@@ -31,12 +31,12 @@ pub struct Connection {
     is_refused: bool,
     /// Last line received before the greeting.
     noise: String,
-    /// Why nothing more will arrive.
+    /// Why no more frames will arrive, if so.
     end: Option<String>,
 }
 
 impl Connection {
-    /// A connection over this transport, which may still be connecting.
+    /// Creates a connection over this transport, which may still be connecting.
     pub fn new(pipe: Box<dyn Pipe>) -> Connection {
         Connection {
             way: Framed::new(pipe, Vec::new()),
@@ -52,7 +52,7 @@ impl Connection {
         self.way.pipe.transport()
     }
 
-    /// Deadline for the agent's first answer, if there is one.
+    /// Deadline for the agent's first answer, if the transport has one.
     pub fn answers_within(&self) -> Option<Duration> {
         self.way.pipe.answers_within()
     }
@@ -71,12 +71,12 @@ impl Connection {
         }
     }
 
-    /// Why nothing more will arrive; `None` if more may. Frames received earlier are still returned.
+    /// Why no more frames will arrive; `None` if more may. Frames received earlier are still returned.
     pub fn end(&self) -> Option<&str> {
         self.end.as_deref()
     }
 
-    /// Queues a message and sends what fits.
+    /// Queues a message and sends as many bytes as possible.
     pub fn send(&mut self, word: &ToAgent) {
         if self.end.is_some() {
             return;
@@ -96,7 +96,7 @@ impl Connection {
         self.write();
     }
 
-    /// Writes and reads what is possible; true if anything arrived.
+    /// Writes and reads as many bytes as possible; true if any arrived.
     pub fn advance(&mut self) -> bool {
         self.write();
         if self.end.is_some() {
@@ -104,7 +104,7 @@ impl Connection {
         }
         let Taken { bytes, end } = self.way.read(MOST_AT_A_TURN);
         if !self.is_greeted {
-            // Data that arrived before the end may contain the reason.
+            // The data that arrived before the end may contain the reason.
             self.take_greeting();
         }
         match end {
@@ -121,7 +121,7 @@ impl Connection {
         }
         match self.way.write() {
             Ok(()) => {}
-            // Its last message has yet to be read and contains more.
+            // The agent's last message has yet to be read and contains the reason.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.bytes.clear(),
             Err(error) => self.fail(plain(&error)),
         }

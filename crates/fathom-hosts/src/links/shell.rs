@@ -1,5 +1,6 @@
-//! Transport through a remote shell: `ssh HOST fathom agent --stdio`, or any command that runs another one on a host
-//! (`kubectl exec -i`, `ip netns exec`, `docker exec -i`). It opens no port, and the site's own rules decide on access.
+//! Transport through a remote shell: `ssh HOST fathom agent --stdio`, or any command that runs another one on a
+//! host (`kubectl exec -i`, `ip netns exec`, `docker exec -i`). This opens no port, and the site's own rules
+//! decide on access.
 
 use super::Pipe;
 use fathom_errors::plain;
@@ -17,13 +18,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// The default shell. It must not ask for a password, because there may be a hundred hosts.
+/// The default shell. It must not ask for passwords, because a run may have a hundred hosts.
 const SSH: &str = "ssh -T -o BatchMode=yes {host}";
-/// How much of a shell's standard error is kept.
+/// Maximum number of bytes of a shell's standard error that are kept.
 const MOST_WORDS: usize = 4096;
-/// Maximum time that a shell may take to end after its agent has ended.
+/// Maximum time for which a shell may run after its agent has ended.
 const END_PATIENCE: Duration = Duration::from_millis(500);
-/// Maximum time that it may take if it first has to remove a program, or was told to end.
+/// Maximum time for which a shell may run if it has to remove a pushed program, or was told to end.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why hosts cannot be reached through a shell.
@@ -40,18 +41,18 @@ pub enum ShellError {
 /// Settings for reaching hosts through a shell.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// Words of the command; `{host}` is replaced by the host.
+    /// Words of the command, in which `{host}` is replaced by the host.
     words: Vec<String>,
-    /// The shell passes the command to another shell, so it is quoted twice.
+    /// True if the shell passes the command to another shell, so that it must be quoted twice.
     quotes: bool,
-    /// The program on the hosts.
+    /// Path of the program on the hosts.
     program: String,
-    /// This program, if it is pushed to the host.
+    /// This program's content, if it is pushed to the hosts.
     push: Option<Arc<Vec<u8>>>,
 }
 
 impl Shell {
-    /// Settings for this command (default `ssh`) and this program on the hosts (default `fathom`).
+    /// Settings for a command (default `ssh`) and a program on the hosts (default `fathom`).
     pub fn new(command: Option<&str>, program: Option<&str>, push: bool) -> Result<Shell, ShellError> {
         let text = command.unwrap_or(SSH);
         let mut words = shlex::split(text)
@@ -80,7 +81,8 @@ impl Shell {
             }
             false => command.args(self.agent_words()),
         };
-        // Ctrl-C is handled by the controller, which stops the agents in order.
+        // The shell gets its own process group, because the controller handles Ctrl-C itself and stops the
+        // agents in order.
         command.process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         for descriptor in [
@@ -108,8 +110,8 @@ impl Shell {
     }
 }
 
-/// Reads the program from standard input, verifies it, runs it and removes it. `head` leaves the rest of the
-/// input to the agent.
+/// A script that reads the program from standard input, verifies it, runs it and removes it. `head` leaves the
+/// rest of the input to the agent.
 fn push_script(program: &[u8]) -> String {
     let sum: String = Sha256::digest(program).iter().map(|byte| format!("{byte:02x}")).collect();
     let (length, machine) = (program.len(), std::env::consts::ARCH);
@@ -126,18 +128,18 @@ fn push_script(program: &[u8]) -> String {
 
 /// Quotes a word for another shell.
 fn quoted(word: &str) -> String {
-    // Only a NUL cannot be quoted, and no argument contains one.
+    // Quoting fails only for a NUL, which no argument contains.
     shlex::try_quote(word).map_or_else(|_| String::new(), |word| word.into_owned())
 }
 
 /// A running shell.
 pub struct ShellPipe {
     child: Child,
-    /// The program to push, and how much of it has been sent.
+    /// The program to push, and the number of bytes that have been sent.
     program: Option<(Arc<Vec<u8>>, usize)>,
-    /// Set if a program was pushed, which is removed at the end.
+    /// True if a program was pushed, which is removed at the end.
     was_pushed: bool,
-    /// The last part of its standard error.
+    /// The last part of the shell's standard error.
     said: VecDeque<u8>,
     is_closed: bool,
 }
@@ -163,7 +165,7 @@ impl ShellPipe {
         }
     }
 
-    /// Waits at most this long for the shell to end; its exit status may explain why.
+    /// Waits for at most this long for the shell to end; its exit status may explain why.
     fn exit_status(&mut self, patience: Duration) -> Option<String> {
         let deadline = Instant::now() + patience;
         loop {
@@ -241,7 +243,7 @@ impl Pipe for ShellPipe {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
         }
-        // The agent sees the end of its input, and stops.
+        // The agent notices the end of its input and stops.
         self.child.stdin = None;
         self.child.stdout = None;
     }
@@ -256,7 +258,7 @@ impl Drop for ShellPipe {
             let _ = self.exit_status(REMOVAL_PATIENCE);
             let _ = self.child.kill();
         }
-        // It has ended, or was just killed.
+        // The shell has ended or was just killed, so this does not block.
         let _ = self.child.wait();
     }
 }

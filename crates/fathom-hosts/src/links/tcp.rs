@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Default port of agents.
 pub const PORT: u16 = 8766;
 
-/// A listening agent answers immediately, so this is generous.
+/// Deadline for an agent's first answer. A listening agent answers immediately, so this is generous.
 pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
 /// A connected, non-blocking socket.
@@ -33,7 +33,7 @@ impl Socket {
     /// A socket from a connected stream.
     pub fn tcp(stream: TcpStream) -> io::Result<Socket> {
         stream.set_nonblocking(true)?;
-        // Clock requests are small and must not wait for more data.
+        // Clock requests are small and must not be delayed to be merged with more data.
         stream.set_nodelay(true)?;
         Ok(Socket::Tcp(stream))
     }
@@ -70,7 +70,7 @@ impl Socket {
 
     /// Shuts down the sending side.
     pub fn end_output(&self) {
-        // A socket that is already closed is not an error.
+        // An error is ignored, because the socket may already be closed.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
@@ -79,7 +79,7 @@ impl Socket {
 
     /// Closes the socket.
     pub fn close(&self) {
-        // A socket that is closed already is fine.
+        // An error is ignored, because the socket may already be closed.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
@@ -112,19 +112,19 @@ impl Write for Socket {
 /// Unencrypted transport, for this machine or a trusted network.
 pub struct PlainPipe {
     socket: Socket,
-    /// Bytes received before the pipe was created.
+    /// Bytes that were received before the pipe was created.
     first: Vec<u8>,
     /// Unsent rest of the opening line.
     opening: Vec<u8>,
 }
 
 impl PlainPipe {
-    /// A transport over this socket, from which `first` has already been read.
+    /// Creates a transport over this socket, from which `first` has already been read.
     pub fn new(socket: Socket, first: Vec<u8>) -> PlainPipe {
         PlainPipe { socket, first, opening: Vec::new() }
     }
 
-    /// The transport of the connecting side.
+    /// Creates the transport of the connecting side.
     pub fn connect(socket: Socket) -> PlainPipe {
         PlainPipe { socket, first: Vec::new(), opening: opening().into_bytes() }
     }
@@ -209,7 +209,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// A text that is not an address.
+/// The text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not an address; expected HOST, HOST:PORT or [ADDRESS]:PORT")]
 pub struct AddressError(String);
@@ -220,10 +220,10 @@ pub enum ConnectError {
     /// The name of the host is not an address.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// The agent is remote, but there are no keys.
+    /// The agent is on another machine, but keys were not given.
     #[error("an agent at {0} is reached with keys: give --keys=FILE (fathom keys makes it)")]
     NoKeys(Address),
-    /// Nothing listens there, or the network is down.
+    /// No process listens there, or the network is down.
     #[error("{address}: {}{}", plain(.error), advice(.error))]
     NotConnected {
         /// The address.
@@ -239,7 +239,7 @@ pub enum ConnectError {
     Shell(io::Error),
 }
 
-/// What to look at when a host cannot be reached.
+/// Advice on what to check when a host cannot be reached.
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => {
@@ -261,7 +261,7 @@ impl Address {
                 let (host, rest) = rest.split_once(']').ok_or_else(refused)?;
                 (host, rest.strip_prefix(':').or_else(|| rest.is_empty().then_some("")).ok_or_else(refused)?)
             }
-            // More than one colon: an IPv6 address without a port.
+            // A text with more than one colon is an IPv6 address without a port.
             None => match text.split_once(':') {
                 Some((_, rest)) if rest.contains(':') => (text, ""),
                 Some((host, port)) => (host, port),
@@ -272,7 +272,7 @@ impl Address {
         Ok(Address::Network { host: host.to_owned(), port })
     }
 
-    /// True if only this machine can reach it.
+    /// True if the address can be reached only from this machine.
     pub fn is_of_this_machine(&self) -> bool {
         match self {
             Address::Unix(_) => true,
@@ -294,7 +294,7 @@ impl Address {
         }
     }
 
-    /// Connects; waits at most this long for each address of a name.
+    /// Connects to the address, waiting for at most this long for each IP address of a name.
     pub fn connect(&self, wait: Duration) -> io::Result<Socket> {
         if let Address::Unix(path) = self {
             return Socket::unix(UnixStream::connect(path)?);
@@ -309,7 +309,7 @@ impl Address {
         Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
-    /// Listens. An existing file is not replaced.
+    /// Listens on the address. An existing socket file is not replaced.
     pub fn listen(&self) -> io::Result<Listener> {
         if let Address::Unix(path) = self {
             return Ok(Listener::Unix(UnixListener::bind(path)?));

@@ -15,26 +15,26 @@ use std::time::Duration;
 pub struct TlsPipe {
     socket: Socket,
     tls: Connection,
-    /// The first bytes, until they are recognised as TLS.
+    /// The first received bytes, until they are recognised as TLS.
     first: Option<Vec<u8>>,
-    /// Why the connection ends. The peer closes it after reading the reason; closing it earlier could discard
-    /// the reason.
+    /// Why this side ends the connection. The peer closes it after reading the reason; closing it earlier might
+    /// discard the reason.
     farewell: Option<&'static str>,
 }
 
-/// Bytes needed to distinguish TLS from fio's protocol.
+/// Number of bytes needed to distinguish TLS from fio's protocol.
 const TELLING: usize = 24;
 
 impl TlsPipe {
-    /// The connecting side with its keys; the handshake takes place during reads and writes.
+    /// Creates the connecting side; the handshake takes place during reads and writes.
     pub fn connect(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
-        // The name is not checked; the key is.
+        // The peer's name is not checked, because its key is.
         let name = ServerName::try_from("peer").map_err(KeysError::Name)?;
         let tls = ClientConnection::new(keys.client()?, name).map_err(KeysError::Tls)?;
         Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
     }
 
-    /// The accepting side.
+    /// Creates the accepting side.
     pub fn accept(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
         let tls = ServerConnection::new(keys.server()?).map_err(KeysError::Tls)?;
         Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
@@ -57,7 +57,7 @@ impl TlsPipe {
         }
     }
 
-    /// Sends TLS's pending output.
+    /// Sends the pending output of TLS.
     fn push(&mut self) -> io::Result<()> {
         while self.tls.wants_write() {
             self.tls.write_tls(&mut self.socket)?;
@@ -65,7 +65,7 @@ impl TlsPipe {
         Ok(())
     }
 
-    /// Receives TLS's input; false at the end.
+    /// Receives input for TLS; false at the end of the connection.
     fn pull(&mut self) -> io::Result<bool> {
         if let Some(reason) = self.farewell {
             let mut rest = [0; 4096];
@@ -93,7 +93,7 @@ impl TlsPipe {
         first.extend_from_slice(&some[..*read.as_ref().unwrap_or(&0)]);
         let is_tls = first.first().is_some_and(|kind| (0x14..=0x18).contains(kind));
         if first.starts_with(OPENING.as_bytes()) {
-            // A controller expects the reason in place of the greeting.
+            // A controller shows this line as the reason, because it expects the greeting here.
             let line = "an agent that has keys answers only those who have them, too: give --keys=FILE";
             let _ = writeln!(self.socket, "{line}");
             self.socket.end_output();
@@ -122,7 +122,7 @@ impl TlsPipe {
 
     fn process(&mut self) -> io::Result<bool> {
         if let Err(error) = self.tls.process_new_packets() {
-            // Tells the peer the reason.
+            // The alert tells the peer the reason.
             let _ = self.push();
             return Err(io::Error::new(io::ErrorKind::InvalidData, describe(&error)));
         }
@@ -130,7 +130,7 @@ impl TlsPipe {
     }
 }
 
-/// Describes a TLS error, with the remedy where it is known.
+/// Describes a TLS error, with the remedy if it is known.
 fn describe(error: &rustls::Error) -> String {
     use rustls::{AlertDescription, Error};
     match error {
@@ -155,7 +155,7 @@ impl Pipe for TlsPipe {
     }
 
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {
-        // Before the handshake is complete there is nothing to send.
+        // Output waits for the end of the handshake.
         let to_send = self.tls.wants_write() || (to_send && !self.tls.is_handshaking());
         vec![Awaited { socket: self.socket.descriptor(), to_send }]
     }
@@ -168,7 +168,8 @@ impl Pipe for TlsPipe {
             }
             match self.tls.reader().read(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // A close without a TLS alert counts as an end as well: frames show whether they are complete.
+                // A close without a TLS alert counts as a normal end, because frames show whether they are
+                // complete.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 done => return done,
             }
@@ -185,7 +186,7 @@ impl Pipe for TlsPipe {
         let taken = self.tls.writer().write(bytes)?;
         match self.push() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            // Pending TLS output is sent before more is accepted.
+            // Nothing more is accepted while TLS output is pending.
             _ if taken == 0 && !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(taken),
         }
@@ -209,7 +210,7 @@ impl Pipe for TlsPipe {
 
     fn close(&mut self) {
         self.tls.send_close_notify();
-        // A peer that has gone does not need the alert.
+        // A failure is ignored, because a peer that has gone does not need the alert.
         let _ = self.push();
         self.socket.close();
     }
