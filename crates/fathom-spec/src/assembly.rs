@@ -23,7 +23,7 @@ use crate::value::not_loadable;
 pub(crate) struct Assembly<'a> {
     program_name: &'a str,
     pub(crate) source: &'a dyn Source,
-    /// The program's own options, as far as they have been read.
+    /// The program's own options, as far as they have been parsed.
     pub(crate) program: ProgramOptions,
     /// Lines to print, in order.
     pub(crate) messages: Vec<Message>,
@@ -31,7 +31,7 @@ pub(crate) struct Assembly<'a> {
     pub(crate) jobs: Vec<JobSpec>,
     /// Options written for all jobs of the run.
     pub(crate) global_options: Vec<(String, String)>,
-    /// The same options, grouped by where they were written.
+    /// The options for all jobs, grouped by where they were written.
     pub(crate) global_sections: Vec<GlobalSection>,
     /// Values with which a new job starts.
     pub(crate) defaults: JobSpec,
@@ -39,7 +39,7 @@ pub(crate) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    /// Nothing collected yet.
+    /// An assembly without jobs or options.
     pub(crate) fn new(program_name: &'a str, source: &'a dyn Source) -> Self {
         Assembly {
             program_name,
@@ -71,7 +71,8 @@ impl<'a> Assembly<'a> {
 
     fn surroundings(&self) -> Surroundings<'a> {
         let ProgramOptions { readonly, parse_only, show_command, .. } = self.program;
-        // A command that is only shown may be meant for another machine.
+        // A command that is only shown may be meant for another machine, so it is parsed without checks of this
+        // machine, as with `--parse-only`.
         Surroundings { source: self.source, readonly, parse_only: parse_only || show_command }
     }
 
@@ -88,7 +89,7 @@ impl<'a> Assembly<'a> {
         result
     }
 
-    /// The defaults, for modification. A new section of defaults starts empty.
+    /// Takes the defaults out for modification. A new section of defaults starts empty.
     fn take_defaults(&mut self) -> JobSpec {
         std::mem::replace(&mut self.defaults, JobSpec::new("", Origin::CommandLine))
     }
@@ -110,7 +111,8 @@ impl<'a> Assembly<'a> {
         self.add_global_section(options);
     }
 
-    /// Options without a job between them, none of which is repeated, form one section.
+    /// Adds defaults to the list of sections. Options without a job between them form one section, as long as
+    /// none of them is repeated.
     fn add_global_section(&mut self, options: Vec<(String, String)>) {
         let first_job = self.jobs.len();
         let is_new = |section: &GlobalSection| {
@@ -133,12 +135,12 @@ impl<'a> Assembly<'a> {
         job
     }
 
-    /// Refuses a complete job that would write although `--readonly` came before its direction.
+    /// Refuses a complete job that would write, if `--readonly` came before the option with its direction.
     pub(crate) fn refuse_forbidden(&mut self, job: &JobSpec) -> Result<(), Rejected> {
         refuse_forbidden(job, &self.surroundings(), &mut self.messages)
     }
 
-    /// Refuses defaults that would write under `--readonly`, if there is no job for them.
+    /// Refuses defaults that would write under `--readonly`, if no job uses them.
     pub(crate) fn refuse_forbidden_defaults(&mut self) -> Result<(), Rejected> {
         match self.jobs.is_empty() {
             true => refuse_forbidden(&self.defaults, &self.surroundings(), &mut self.messages),
@@ -153,7 +155,7 @@ impl<'a> Assembly<'a> {
         if !sections.is_empty() && !sections.contains(&job.section) {
             return Ok(());
         }
-        // Like fio, a check of the text alone does not examine combinations.
+        // Like fio, a check of the text alone does not examine combinations of options.
         if !self.program.parse_only && !self.program.show_command {
             let fatal = self.program.warnings_fatal;
             let surroundings = (self.engines(), self.source.host());
@@ -165,8 +167,8 @@ impl<'a> Assembly<'a> {
 
     /// Reads a job file and adds its jobs.
     pub(crate) fn read_job_file(&mut self, path: &str) -> Result<(), Rejected> {
-        // Only the first file gets the defaults of the command line, and the jobs of every further file wait
-        // for all jobs before them.
+        // Only the first file gets the defaults of the command line. The jobs of every further file wait for
+        // all jobs before them.
         let further = self.files_read > 0;
         self.files_read += 1;
         if further {
@@ -175,7 +177,7 @@ impl<'a> Assembly<'a> {
         self.take_in(job_file::read(path, self.source), further)
     }
 
-    /// Adds the jobs of the profile, if there is one. Settings of the command line for all jobs come before the
+    /// Adds the jobs of the profile, if one is requested. Settings of the command line for all jobs precede the
     /// profile's own.
     pub(crate) fn read_profile(&mut self) -> Result<(), Rejected> {
         let Some(profile) = self.program.profile.as_deref().and_then(profiles::find) else { return Ok(()) };
@@ -197,7 +199,7 @@ impl<'a> Assembly<'a> {
         self.take_in(file, false)
     }
 
-    /// Notes options of a profile that was not requested.
+    /// Prints notes about options of a profile that was not requested.
     pub(crate) fn note_idle_profile_options(&mut self) {
         let jobs: Vec<&JobSpec> = self.jobs.iter().chain([&self.defaults]).collect();
         let others =
@@ -210,11 +212,11 @@ impl<'a> Assembly<'a> {
         self.messages.extend(notes);
     }
 
-    /// Adds the jobs of a file. Errors come before its notes.
+    /// Adds the jobs of a file. Errors are printed before the file's notes.
     fn take_in(&mut self, mut file: JobFile, further: bool) -> Result<(), Rejected> {
         let (start, notes) = (self.messages.len(), std::mem::take(&mut file.notes));
         let result = self.take_in_jobs(file, further);
-        // With --showcmd, the result shows how everything was read.
+        // With --showcmd, notes are left out, because the result shows how everything was read.
         let notes = if self.program.show_command { Vec::new() } else { notes };
         let place = if result.is_ok() { start } else { self.messages.len() };
         self.messages.splice(place..place, notes);
@@ -257,7 +259,8 @@ impl<'a> Assembly<'a> {
         let mut rejected = false;
         let known: Vec<(Option<&'static OptionDef>, &RawOption)> =
             section.options.iter().map(|raw| (find_job_option(&raw.name), raw)).collect();
-        // Some options affect how others are read, so their position in the section does not matter.
+        // Options that affect how others are parsed are applied first, so that their position in the section
+        // does not matter.
         for early in [true, false] {
             for (definition, raw) in &known {
                 if let Some(definition) = definition.filter(|definition| definition.early == early) {
@@ -266,7 +269,7 @@ impl<'a> Assembly<'a> {
             }
         }
         for (_, raw) in known.iter().filter(|(definition, _)| definition.is_none()) {
-            // Profile options are in the same list as job options, and have no effect without a profile.
+            // Profile options are in the same list as job options; without a profile they have no effect.
             let of_profiles =
                 || private::of_profiles().into_iter().flatten().find(|option| option.is_named(&raw.name));
             match self.engines().option(&job.engine.ioengine.name, &raw.name).or_else(of_profiles) {
@@ -304,18 +307,18 @@ impl<'a> Assembly<'a> {
         self.messages.push(unknown_option(job, self.engines(), raw, nearest).message());
     }
 
-    /// Moves fathom's own lines after those of fio, among the messages from `start` on.
+    /// Moves fathom's own lines behind those of fio, in the messages from `start` on.
     pub(crate) fn ours_last(&mut self, start: usize) {
         self.messages[start..].sort_by_key(|message| message.text.starts_with("fathom: "));
     }
 }
 
-/// Names that a misspelt option may stand for.
+/// All names for which a misspelt option may stand.
 pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
     crate::program_options::ALL.iter().map(|option| option.name).chain(registry::job_option_names())
 }
 
-/// Explains an option that does not exist, or exists only for other engines.
+/// Explains that an option does not exist, or exists only for other engines.
 pub(crate) fn unknown_option(
     job: &JobSpec,
     engines: Engines<'_>,
@@ -337,7 +340,8 @@ pub(crate) fn unknown_option(
     Diagnostic::option(&raw.origin, &raw.name, value, problem)
 }
 
-/// The report lists options in the order of the file, whatever the order of reading, except those that fio moves.
+/// Sorts a job's options for the report: they are listed as in the file, regardless of the order of parsing,
+/// except for those that fio moves.
 fn order_as_written(job: &mut JobSpec, section: &Section, engines: Engines<'_>) {
     let engine = job.engine.ioengine.name.clone();
     let place = |name: &str| {

@@ -11,15 +11,15 @@ use crate::source::Source;
 use crate::spec::JobSpec;
 use crate::value::{ParseContext, ValueError, list_choices, refuse_readonly};
 
-/// Context in which options are parsed: the machine, and whether writing is forbidden.
+/// The context in which options are parsed: the machine, and whether writing is forbidden.
 pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a dyn Source,
     pub(crate) readonly: bool,
     pub(crate) parse_only: bool,
 }
 
-/// Applies the option to the job. Lines to print go to `messages`; on success the value is in its field and the
-/// option counts as given.
+/// Applies the option to the job. Lines to print go to `messages`; on success, the value is stored in its field
+/// and the option counts as given.
 pub(crate) fn assign(
     job: &mut JobSpec,
     definition: &'static OptionDef,
@@ -56,7 +56,7 @@ pub(crate) fn assign(
             .into_iter()
             .map(|remark| Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), remark).message()),
     );
-    // A check of the text alone loads no engines, so nothing can be said to be without effect.
+    // A check of the text alone loads no engines, so it cannot tell that an option has no effect.
     if !surroundings.parse_only || definition.later_choices.contains(&raw.word()) {
         refuse_unbuilt(job, definition, raw, surroundings.source, messages)?;
     }
@@ -141,7 +141,7 @@ fn assign_deprecated(
     Err(Rejected)
 }
 
-/// Options are never silently ignored: using one that does not work yet is an error.
+/// Refuses an option that does not work yet, because options must never be silently ignored.
 fn refuse_unbuilt(
     job: &JobSpec,
     definition: &OptionDef,
@@ -179,8 +179,8 @@ fn engine_is_unbuilt(job: &JobSpec, definition: &OptionDef, source: &dyn Source)
 /// Options whose values accumulate when they are repeated.
 pub(crate) const ADDING_UP: &[&str] = &["filename"];
 
-/// Stores the option as written, under its canonical name. If an option is repeated, its last value takes the
-/// place of the first, unless values accumulate.
+/// Records the option as written, under its canonical name. If an option is repeated, its last value replaces
+/// the first, unless values accumulate.
 fn remember(job: &mut JobSpec, definition: &OptionDef, raw: &RawOption) {
     let value = raw.value.clone().unwrap_or_default();
     let replaces = |name: &str| name == definition.name && !ADDING_UP.contains(&name);

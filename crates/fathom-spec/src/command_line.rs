@@ -26,7 +26,7 @@ enum Meaning {
 
 /// Why parsing stopped early.
 pub(crate) enum Stop {
-    /// A mistake that has been fully reported.
+    /// A mistake about which everything has been printed.
     Mistake,
     /// An option that replaces running jobs, such as --help.
     End(Outcome),
@@ -105,7 +105,7 @@ impl Reader<'_, '_> {
     }
 
     fn apply_program(&mut self, option: &'static ProgramOption, value: Option<&str>) -> Result<(), Stop> {
-        // The command of a trigger runs on each host; everything else is up to the controller.
+        // The command of a trigger runs on each host; all other options are handled by the controller.
         let of_hosts = value.map(|value| self.with_host_variables(value));
         if option.name != "trigger-remote" && of_hosts.as_deref() != value {
             let problem = "the controller reads this option, and it is not one of the hosts: ${HOST} and similar variables have values only in \
@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// `${HOST}` and similar variables are expanded on each host. All others are expanded by the shell.
+    /// Expands `${HOST}` and similar variables on each host. The shell expands all other variables.
     fn with_host_variables(&self, value: &str) -> String {
         match self.assembly.source.host().filter(|host| host.owner == FileOwner::Host) {
             Some(host) => keywords::expand_host(value, host),
@@ -192,7 +192,7 @@ impl Reader<'_, '_> {
         let candidates = names_with_prefix(self.assembly.engines(), self.engine(), typed);
         match candidates[..] {
             [only] => exact(self.assembly.engines(), self.engine(), only).ok_or(Stop::Mistake),
-            // -h and -v with anything after them, as getopt reads short options.
+            // Like getopt for short options, accepts -h and -v with any text after them.
             [] if !argument.starts_with("--") && typed.starts_with(['h', 'v']) => {
                 let name = if typed.starts_with('h') { "help" } else { "version" };
                 exact(self.assembly.engines(), "", name).ok_or(Stop::Mistake)
@@ -212,7 +212,7 @@ impl Reader<'_, '_> {
     fn unrecognized(&mut self, argument: &str, typed: &str) -> Stop {
         let line = format!("{}: unrecognized option '{argument}'", self.program_name);
         let nearest = spelling::nearest(typed, known_names());
-        // fio takes the value for part of the name.
+        // fio treats the value as part of the name, so its suggestion is based on both.
         let fios_nearest = spelling::nearest(argument.trim_start_matches('-'), known_names());
         let messages = &mut self.assembly.messages;
         messages.push(Message::stderr(line.clone()));
@@ -226,7 +226,7 @@ impl Reader<'_, '_> {
         Stop::Mistake
     }
 
-    /// getopt's own message, fio's, and ours.
+    /// Prints getopt's own message, fio's, and fathom's.
     fn getopt_mistake(&mut self, argument: &str, typed: &str, line: &str, expected: &str) -> Stop {
         let program = self.program_name;
         let messages = &mut self.assembly.messages;
@@ -256,7 +256,8 @@ fn meaning_name(meaning: Meaning, typed: &str) -> &str {
 }
 
 fn exact(engines: Engines<'_>, engine: &str, name: &str) -> Option<Meaning> {
-    // `profile` is both a job option without effect and a program option: the latter counts.
+    // `profile` is a program option as well as a job option without effect; the program option takes
+    // precedence.
     if let Some(option) = program_options::find(name) {
         return Some(Meaning::Program(option));
     }

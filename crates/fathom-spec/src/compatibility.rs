@@ -22,7 +22,7 @@ This page is generated: `cargo run -p fathom-spec --example compatibility > docs
 const DIFFERENCES: &str = include_str!("differences.md");
 const PROGRAMS_AROUND_FIO: &str = include_str!("programs_around_fio.md");
 
-/// The text of docs/compatibility.md, with these report formats.
+/// The text of docs/compatibility.md for these report formats.
 pub fn compatibility_markdown(formats: &[&'static FormatDeclaration]) -> String {
     let mut text = INTRODUCTION.to_owned();
     text.push_str(&counts());
@@ -62,7 +62,8 @@ fn state(option: &OptionDef) -> String {
     }
 }
 
-/// Options that do less than in fio. Options of engines that are not built are refused with their engine.
+/// Lists options that do less than in fio. Options of engines that are not built are left out, because they are
+/// refused with their engine.
 fn write_options(text: &mut String, formats: &[&'static FormatDeclaration]) {
     text.push_str("\n### Options\n\n| option | meaning | state |\n|---|---|---|\n");
     let of_engines = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options);

@@ -27,7 +27,8 @@ const CLASSES: [(&str, Option<DebugClass>); 20] = [
     ("sprandom", None),
 ];
 
-/// A class for which fathom has lines. fio's other classes are accepted, with a note that there are none.
+/// A class for which fathom prints lines. fio's other classes are accepted, with a note that fathom has no
+/// lines for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DebugClass {
     /// Clones and their stages.
@@ -43,7 +44,7 @@ pub enum DebugClass {
 }
 
 impl DebugClass {
-    /// Its name on the command line and in its lines.
+    /// Name of the class on the command line and in its lines.
     pub fn word(self) -> &'static str {
         CLASSES.iter().find(|(_, class)| *class == Some(self)).map_or("", |(name, _)| name)
     }
@@ -58,7 +59,7 @@ impl DebugClass {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebugOptions {
     classes: Vec<DebugClass>,
-    /// Print lines of this clone only, counted from 1.
+    /// If set, only lines of this clone are printed; clones are counted from 1.
     job: Option<u32>,
 }
 

@@ -1,5 +1,5 @@
 //! The macro that turns a list of option declarations into a struct with the values and a table from which
-//! everything else is derived; and a similar macro for words.
+//! everything else is derived. A similar macro declares values that are words.
 
 /// Turns option declarations into a struct with one documented field per option, and a static table of
 /// [`OptionDef`](crate::definition::OptionDef).
@@ -92,7 +92,7 @@ macro_rules! choices {
                    $( $crate::definition::Choice { name: $other, help: concat!("Same as ", $word) }, )* )+
             ];
 
-            /// The word as fio prints it.
+            /// The word in fio's spelling.
             pub fn name(self) -> &'static str {
                 match self { $( $Enum::$Variant => $word, )+ }
             }

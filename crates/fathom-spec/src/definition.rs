@@ -1,5 +1,5 @@
-//! The definition of an option: everything known about it. Declarations are in `options/` and `engines/`, in
-//! the macros of `declare`.
+//! The definition of an option, which holds all of its properties. Options are declared in `options/` and
+//! `engines/`, with the macros of `declare`.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub enum Kind {
     Size,
     /// 0 or 1.
     Bool,
-    /// On if named; takes a number only after `=`.
+    /// On if named; a number is accepted only after `=`.
     Flag,
     /// A length of time.
     Time,
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// The chapter an option belongs to.
+/// The chapter to which an option belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Category {
     /// Job name and number of loops.
@@ -212,15 +212,16 @@ pub struct Choice {
     pub help: &'static str,
 }
 
-/// What the value of an option refers to outside its job. Programs that run jobs from others use this to decide
-/// what the jobs may access.
+/// The kind of object outside its job to which an option's value refers. Programs that run jobs from others use
+/// this to decide what the jobs may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// Not declared; options with text values must declare it.
+    /// Not declared. Options with text values must declare what they refer to.
     Undeclared,
-    /// Nothing outside: words, numbers, and names that occur only in jobs and reports.
+    /// The value refers to nothing outside: it is a word, a number, or a name that occurs only in jobs and
+    /// reports.
     Nothing,
-    /// Targets of the job and logs of its run, all of which are in its plan.
+    /// Targets of the job, or logs of its run; the job's plan lists all of them.
     Planned,
     /// A file whose content becomes part of the job, through [`Machine::read_bytes`](crate::Machine::read_bytes).
     Content,
@@ -236,9 +237,9 @@ pub enum Names {
     Setting,
 }
 
-/// A job as its options see it: groups of values, each a type made by the macro `options!`.
+/// A job as its options see it: groups of values. The macro `options!` declares the type of each group.
 pub trait Groups {
-    /// The group of this type, if there is one.
+    /// The group of this type, if the job has one.
     fn group(&self, of: TypeId) -> Option<&dyn Any>;
     /// The same group, for modification.
     fn group_mut(&mut self, of: TypeId) -> Option<&mut dyn Any>;
@@ -250,7 +251,7 @@ pub(crate) fn group<G: Any>(job: &dyn Groups) -> &G {
     found.unwrap_or_else(|| panic!("no job has {}", std::any::type_name::<G>()))
 }
 
-/// The same, to be written to.
+/// The values of a group, for modification.
 pub(crate) fn group_mut<G: Any>(job: &mut dyn Groups) -> &mut G {
     let found = job.group_mut(TypeId::of::<G>()).and_then(|group| group.downcast_mut());
     found.unwrap_or_else(|| panic!("no job has {}", std::any::type_name::<G>()))
@@ -262,7 +263,7 @@ pub type Setter = fn(&mut dyn Groups, &str, &OptionDef, &mut ParseContext<'_>) -
 /// Checks the text of a value against the machine.
 pub type Check = fn(&str, &mut ParseContext<'_>) -> Result<(), ValueError>;
 
-/// Everything known about one option; created by the `options!` macro.
+/// All properties of one option; created by the `options!` macro.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionDef {
     /// Canonical name.
@@ -287,17 +288,17 @@ pub struct OptionDef {
     pub engine: &'static str,
     /// Help text: the documentation of the field. Its first line is the summary.
     pub help: &'static str,
-    /// Whether it works in this version.
+    /// Whether the option works in this version.
     pub status: Status,
     /// Unit of a time without a suffix.
     pub unit: TimeUnit,
-    /// Handled before the other options of its section.
+    /// True if the option is applied before the other options of its section.
     pub early: bool,
-    /// True if it is left out of the list of all options, as in fio.
+    /// True if the option is left out of the list of all options, as in fio.
     pub unlisted: bool,
-    /// True if its value must never be shown.
+    /// True if the option's value must never be shown.
     pub secret: bool,
-    /// What its value refers to outside the job.
+    /// The kind of object outside the job to which the value refers.
     pub names: Names,
     /// Checks the text before it is stored, for options whose values depend on the machine.
     pub check: Option<Check>,
@@ -341,7 +342,7 @@ impl OptionDef {
         is_default: |_, _| true,
     };
 
-    /// An option that fio used to have; it holds no value.
+    /// Declares an option that fio used to have; it holds no value.
     pub(crate) const fn deprecated(
         name: &'static str,
         status: Status,

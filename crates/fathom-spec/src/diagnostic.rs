@@ -1,4 +1,4 @@
-//! One clear line for every mistake, after the lines that fio would print.
+//! Formats one clear line for every mistake, which follows the lines that fio would print.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
 
-/// Where something was written.
+/// The place where an option was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
-    /// On the command line.
+    /// The option is on the command line.
     CommandLine,
     /// In a job file.
     File {
@@ -30,7 +30,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What is wrong, where, and how to fix it.
+/// A mistake: what is wrong, where, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Location of the mistake.
@@ -39,7 +39,7 @@ pub struct Diagnostic {
     pub option: Option<String>,
     /// The value given.
     pub value: Option<String>,
-    /// What was expected, or what is wrong with the combination.
+    /// The values that were expected, or what is wrong with a combination.
     pub expected: String,
     /// The closest valid name.
     pub suggestion: Option<String>,
@@ -99,7 +99,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// A job could not accept an option, and everything has been said about it.
+/// The error for an option that a job could not accept; all messages about it have been printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rejected;
 

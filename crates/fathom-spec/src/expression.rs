@@ -1,4 +1,4 @@
-//! Arithmetic in parentheses: `(2g+512k)`, `(4*5m)`.
+//! Evaluates arithmetic in parentheses, such as `(2g+512k)` or `(4*5m)`.
 //!
 //! Operators are `+ - * / % ^` with the usual precedence, unary minus and nested
 //! parentheses; a suffix belongs to the number before it.
@@ -8,13 +8,14 @@ use crate::value::TimeUnit;
 /// Suffixes that numbers may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suffixes {
-    /// k m g t p in powers of 1024, ki mi .. in powers of 1000; the result is bytes or a count.
+    /// Sizes: k m g t p are powers of 1024, ki mi .. are powers of 1000. The result is a number of bytes or a
+    /// count.
     Sizes,
-    /// d h m s ms us; the result is in microseconds. The default unit applies if none of the numbers has one.
+    /// Times: d h m s ms us. The result is in microseconds. The default unit applies if no number has a unit.
     Times(TimeUnit),
 }
 
-/// Deeper nesting is refused, so that no text can exhaust the stack.
+/// Maximum nesting depth, so that no text can exhaust the stack.
 const DEEPEST: usize = 64;
 
 /// The value of an expression that spans the whole text; `None` if it is malformed.

@@ -5,26 +5,27 @@
 
 use std::time::Duration;
 
-/// Everything about a report format, except how it is written.
+/// All properties of a report format, except for the code that writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatDeclaration {
-    /// Its name in `--output-format`.
+    /// Name of the format in `--output-format`.
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// Names that mean another format unless the program is called `fio`.
+    /// Names that stand for another format unless the program is called `fio`.
     pub words_of_fio: &'static [&'static str],
-    /// For people: printed with the lines before a run and with messages. It is the default.
+    /// True for the format for people, which is printed together with messages and with the lines before a run.
+    /// It is the default.
     pub for_people: bool,
-    /// Why it excludes other formats and messages from the same output; `None` if it does not.
+    /// Why the format excludes other formats and messages from the same output; `None` if it does not.
     pub stands_alone: Option<&'static str>,
     /// Interval of reports during the run, unless `--status-interval` says otherwise.
     pub every: Option<Duration>,
-    /// It includes the timeline.
+    /// True if the format includes the timeline.
     pub timeline: bool,
-    /// It includes the verdict on the result.
+    /// True if the format includes the verdict on the result.
     pub verdict: bool,
-    /// Formats that it includes completely, so that they are omitted.
+    /// Formats whose content this format includes completely, so that they are omitted.
     pub includes: &'static [&'static str],
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn find(formats: &[&'static FormatDeclaration], word: &str) -> Option
     formats.iter().copied().find(|format| format.name == word || format.aliases.contains(&word))
 }
 
-/// The format that fio means by this word.
+/// The format for which this word stands in fio.
 pub(crate) fn find_as_fio(
     formats: &[&'static FormatDeclaration],
     word: &str,
@@ -64,7 +65,8 @@ pub(crate) fn names(formats: &[&'static FormatDeclaration]) -> Vec<&'static str>
     listed.into_iter().map(|format| format.name).collect()
 }
 
-/// `normal, json, terse; or jsonl`: first those that can be combined, then those that stand alone.
+/// The formats for help, such as `normal, json, terse; or jsonl`: first those that can be combined, then those
+/// that exclude others.
 pub(crate) fn help(formats: &[&'static FormatDeclaration]) -> String {
     let stands_alone = |name: &&str| find(formats, name).is_some_and(|format| format.stands_alone.is_some());
     let (alone, together): (Vec<&str>, Vec<&str>) = names(formats).into_iter().partition(stands_alone);
@@ -74,7 +76,7 @@ pub(crate) fn help(formats: &[&'static FormatDeclaration]) -> String {
         .join("; or ")
 }
 
-/// `normal, terse, json or jsonl`: what may be requested.
+/// The formats that may be requested, such as `normal, terse, json or jsonl`.
 pub(crate) fn expected(formats: &[&'static FormatDeclaration]) -> String {
     let mut listed = formats.to_vec();
     listed.sort_by_key(|format| !format.for_people);

@@ -1,4 +1,4 @@
-//! `--help`, `--version`, `--cmdhelp` and `--enghelp`, all from the declarations.
+//! `--help`, `--version`, `--cmdhelp` and `--enghelp`, all generated from the declarations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::source::Source;
 use crate::spelling;
 use crate::value::choice_lines;
 
-/// The version of fio whose language and output this is.
+/// The version of fio whose language and output fathom follows.
 const COMPATIBLE: &str = "fio 3.42";
 
-/// Under fio's name, the program prints what fio prints.
+/// True if the program is called by fio's name, under which it prints what fio prints.
 pub fn is_called_fio(program_name: &str) -> bool {
     program_name.rsplit('/').next().unwrap_or(program_name).starts_with("fio")
 }
@@ -94,7 +94,7 @@ fn list_line(definition: &OptionDef, indent: usize) -> String {
     format!("{:indent$}{:<width$}: {}", "", definition.name, definition.summary())
 }
 
-/// All job options, each below the option it refines.
+/// Lists all job options, each one below the option that it refines.
 fn list_all() -> String {
     let listed: Vec<&OptionDef> =
         job_options().filter(|option| !option.unlisted && option.kind != Kind::Deprecated).collect();

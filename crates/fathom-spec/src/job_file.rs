@@ -10,13 +10,13 @@ use crate::message::Message;
 use crate::raw_option::RawOption;
 use crate::source::Source;
 
-/// Deeper nesting means that files include each other.
+/// Maximum depth of nested includes; deeper nesting means that files include each other.
 const DEEPEST_INCLUDE: usize = 16;
 
-/// Maximum length of a section name, beyond which it is truncated.
+/// Maximum length of a section name; longer names are truncated.
 const LONGEST_NAME: usize = 255;
 
-/// Maximum number of characters of a line in messages: longer lines were not written by hand.
+/// Maximum number of characters of a line that messages show, because longer lines were not written by hand.
 const LONGEST_SHOWN: usize = 100;
 
 /// A section with its options, as written.
@@ -28,7 +28,8 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// True if the section's name begins with "global", so that it changes the defaults of those that follow.
+    /// True if the section's name begins with "global", so that it changes the defaults of the sections after
+    /// it.
     pub(crate) fn is_global(&self) -> bool {
         is_global_name(&self.name)
     }
@@ -39,11 +40,11 @@ pub(crate) fn is_global_name(name: &str) -> bool {
     name.starts_with("global")
 }
 
-/// What was read before the file ended or a mistake stopped parsing.
+/// The content that was parsed before the file ended or a mistake stopped parsing.
 #[derive(Debug, Default)]
 pub(crate) struct JobFile {
     pub(crate) sections: Vec<Section>,
-    /// Notes on text that was not read as it looks.
+    /// Notes on text that was not parsed as it looks.
     pub(crate) notes: Vec<Message>,
     /// Messages about the mistake that stopped parsing; empty if there was none.
     pub(crate) failure: Vec<Message>,
@@ -76,12 +77,12 @@ pub(crate) fn read_text(text: &str, path: &str, source: &dyn Source) -> JobFile 
     reader.file
 }
 
-/// Removes comments, and surrounding spaces.
+/// Removes comments and surrounding spaces.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
 }
 
-/// The start of a long line.
+/// The text of a line, truncated if it is long.
 fn shortened(line: &str) -> Cow<'_, str> {
     match line.char_indices().nth(LONGEST_SHOWN) {
         Some((end, _)) => format!("{}...", &line[..end]).into(),
@@ -89,7 +90,7 @@ fn shortened(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a line outside of all sections probably is.
+/// Describes what a line outside of all sections probably is.
 fn without_section(line: &str, name: &str, value: Option<&str>, origin: &Origin) -> Diagnostic {
     if line.contains('\0') {
         return Diagnostic::general(
@@ -111,14 +112,14 @@ struct Reader<'a> {
     file: JobFile,
     /// True if a section is open, so that options may follow.
     open: bool,
-    /// True if a failed include closed it.
+    /// True if a failed include has closed the section.
     open_was_lost: bool,
 }
 
 impl Reader<'_> {
     /// Parses the lines of a file; `depth` distinguishes an included file from the job file.
     fn read_lines(&mut self, text: &str, path: &Path, depth: usize) {
-        // Windows editors begin a file with a byte order mark.
+        // The byte order mark with which Windows editors begin a file is skipped.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (index, line) in text.lines().enumerate() {
             let line = without_comment(line);
@@ -149,7 +150,7 @@ impl Reader<'_> {
             ];
             return;
         }
-        // If the bracket is missing, the last letter is dropped in its place.
+        // If the bracket is missing, the last letter is dropped instead, as in fio.
         let inner = match line.rfind(']') {
             Some(end) => &line[1..end],
             None => {
@@ -165,7 +166,7 @@ impl Reader<'_> {
         self.open = true;
     }
 
-    /// The text with its variables expanded; unset ones are reported, because fio silently drops them.
+    /// Expands the variables in a text. Unset variables are reported, because fio silently drops them.
     fn expand_variables(&mut self, text: &str, origin: &Origin) -> String {
         let (expanded, unset) = keywords::expand_variables(text, self.source);
         self.file.notes.extend(unset.into_iter().map(|name| {
@@ -198,7 +199,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Includes a file, found by its name or next to the including file.
+    /// Includes a file, which is found by its name or in the directory of the including file.
     fn include(&mut self, name: &str, includer: &Path, origin: Origin, depth: usize) {
         if !self.open {
             self.read_option(&format!("include {name}"), origin);
@@ -232,7 +233,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A failed include closes the job, so that fio also complains about the next option.
+    /// Closes the job after a failed include, so that the next option causes an error, as in fio.
     fn stop_after_include(&mut self, line: &str, depth: usize) {
         let is_option = !line.starts_with('[') && included_file(line).is_none();
         if depth == 0 && self.open_was_lost && is_option {

@@ -1,10 +1,11 @@
-//! Words in job files for values known only at run time: `${NAME}`, `$pagesize`, `$mb_memory` and `$ncpus`.
+//! Expands words in job files that stand for values known only at run time: `${NAME}`, `$pagesize`,
+//! `$mb_memory` and `$ncpus`.
 
 use crate::expression::{self, Suffixes};
 use crate::hosts::HostPlace;
 use crate::source::Source;
 
-/// Replaces `${NAME}` by the environment variable; unset variables become the empty string, and their names are
+/// Replaces `${NAME}` by the environment variable; an unset variable becomes the empty string, and its name is
 /// returned as well.
 pub(crate) fn expand_variables<'t>(text: &'t str, source: &dyn Source) -> (String, Vec<&'t str>) {
     let mut unset = Vec::new();
@@ -43,7 +44,7 @@ pub(crate) fn expand_host(text: &str, host: &HostPlace) -> String {
     expanded
 }
 
-/// Replaces the machine's keywords, and evaluates the arithmetic around them.
+/// Replaces the machine's keywords and evaluates the arithmetic around them.
 pub(crate) fn expand_keywords(text: &str, source: &dyn Source) -> String {
     let facts = [
         ("$pagesize", source.page_size()),
@@ -57,7 +58,7 @@ pub(crate) fn expand_keywords(text: &str, source: &dyn Source) -> String {
     if expanded == text || !expanded.contains(['+', '-', '*', '/']) {
         return expanded;
     }
-    // Whole numbers, as in the calculator for fio's keywords.
+    // The result is a whole number, as in fio's calculator for keywords.
     match expression::evaluate(&expanded, Suffixes::Sizes) {
         Some(value) if value.abs() < 9e15 => format!("{}", value.trunc() as i64),
         _ => expanded,

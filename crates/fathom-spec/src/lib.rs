@@ -1,4 +1,4 @@
-//! The job language: command lines and job files in, typed job specifications out.
+//! The job language: parses command lines and job files into typed job specifications.
 //!
 //! This crate knows every option of fio by one declaration each (see [`options`]), reads fio's command line and
 //! job file grammar, and returns an [`Outcome`]: jobs to run, or messages to print with an exit status. It
@@ -61,7 +61,7 @@ use assembly::Assembly;
 use command_line::Stop;
 use options::verification::VerifyMethod;
 
-/// The version of this program; for a release it is set at build time.
+/// The version of this program; for a release, it is set at build time.
 pub const VERSION: &str = match option_env!("FATHOM_VERSION") {
     Some(version) => version,
     None => env!("CARGO_PKG_VERSION"),
@@ -100,7 +100,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
         Ok(()) if program.show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() => {
-            // Sixty lines of options would hide what is missing.
+            // Without jobs, only a short message is printed, because sixty lines of options would hide it.
             if is_called_fio(program_name) {
                 messages.push(Message::stdout(help::usage(program_name, source.formats())));
             }
@@ -125,7 +125,7 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
     }
 }
 
-/// The program's own options on a command line, whatever the jobs are.
+/// Parses the program's own options on a command line, regardless of its jobs.
 pub fn program_options(
     program_name: &str,
     args: &[String],
@@ -145,14 +145,15 @@ pub fn program_options(
 }
 
 /// Refuses a job that writes or trims although `--readonly` forbids it. The option `rw` itself is refused if it
-/// comes after `--readonly`; a trailing `--readonly` has the same effect.
+/// comes after `--readonly`; this check makes a trailing `--readonly` have the same effect.
 fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a JobSpec> {
     let mode = |job: &JobSpec| job.io_type.rw.rw;
     let changes = |job: &JobSpec| mode(job).writes() || mode(job).trims() || trims_to_verify(job);
     jobs.iter().find(|job| program.readonly && !job.only_checks() && changes(job))
 }
 
-/// Notes about files that jobs would remove, but that stay because of `--readonly` or because they are evidence.
+/// Notes about files that jobs would remove but that stay, because of `--readonly` or because they are needed
+/// for verification.
 fn what_stays(program: &ProgramOptions, jobs: &[JobSpec]) -> Vec<Message> {
     let told = |job: &JobSpec, option: &str, is_set: bool| {
         let reason = match (program.readonly, job.only_checks()) {
@@ -169,7 +170,7 @@ fn what_stays(program: &ProgramOptions, jobs: &[JobSpec]) -> Vec<Message> {
     jobs.iter().flat_map(lines).flatten().collect()
 }
 
-/// Part of the data to be verified is trimmed first.
+/// True if the job trims part of the data that it is to verify.
 fn trims_to_verify(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None && job.verification.trim_percentage > 0
 }

@@ -11,7 +11,7 @@ pub enum EngineNotLoaded {
     /// Engines cannot be loaded on this machine.
     #[error("engines are not loaded here")]
     NotHere,
-    /// This machine does not allow running foreign code; the text says how to enable that.
+    /// This machine does not allow running foreign code; the text says how to allow it.
     #[error("{0}")]
     Forbidden(&'static str),
     /// The engine loader refuses this file.
@@ -54,8 +54,8 @@ pub trait Machine {
     }
 }
 
-/// For an `impl Machine`: forwards questions about the machine to this field. The rest concerns what was
-/// written: files, standard input, variables.
+/// For an `impl Machine`: forwards the methods about the machine to this field. The remaining methods concern
+/// the input: files, standard input, variables.
 #[macro_export]
 macro_rules! ask_machine {
     ($field:ident) => {
@@ -71,7 +71,7 @@ macro_rules! ask_machine {
     };
 }
 
-/// The same without questions about paths.
+/// Like `ask_machine`, without the methods about paths.
 #[macro_export]
 macro_rules! ask_about_machine {
     ($field:ident) => {

@@ -18,7 +18,8 @@ pub struct Message {
     pub stream: Stream,
     /// The text, without the newline that ends it.
     pub text: String,
-    /// Index of the job whose options caused it, if these are complete: the message precedes the job's line.
+    /// Index of the job whose options caused the message, if the job is complete; the message precedes the
+    /// job's line.
     pub job: Option<usize>,
 }
 

@@ -6,13 +6,13 @@ use serde::Serialize;
 /// What is wrong with a job, and in which of its lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mistake {
-    /// Line number, from 1; `None` if no line is concerned.
+    /// Number of the line, from 1; `None` if the mistake concerns no line.
     pub line: Option<usize>,
     /// In words.
     pub text: String,
 }
 
-/// Filters our own lines from those of the parser, which also contain fio's.
+/// Selects fathom's own lines from those of the parser, which also contain fio's.
 pub fn mistakes(messages: &[Message]) -> Vec<Mistake> {
     let lines = || messages.iter().flat_map(|message| message.text.lines());
     let own = lines().filter_map(|line| line.strip_prefix("fathom: ")).map(|line| {
@@ -33,7 +33,7 @@ pub fn mistakes(messages: &[Message]) -> Vec<Mistake> {
     }
 }
 
-/// The same without line numbers, for users who have not seen the job file.
+/// The mistakes without line numbers, for users who have not seen the job file.
 pub fn in_own_words(messages: &[Message]) -> String {
     let told: Vec<String> = mistakes(messages).into_iter().map(|mistake| mistake.text).collect();
     told.join("\n")

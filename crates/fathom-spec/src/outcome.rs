@@ -1,4 +1,4 @@
-//! The outcome of parsing: something to run, or something to print.
+//! The outcome of parsing: jobs to run, or messages to print.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub struct RunSpec {
     pub program: ProgramOptions,
     /// Options written for all jobs, by canonical name; flags have an empty value.
     pub global_options: Vec<(String, String)>,
-    /// The same, grouped by where they were written: each applies from a certain job on.
+    /// These options, grouped by where they were written: each group applies from a certain job on.
     pub global_sections: Vec<GlobalSection>,
     /// The jobs, in the order they were defined.
     pub jobs: Vec<JobSpec>,
@@ -45,10 +45,10 @@ pub struct RunSpec {
     pub place: Option<HostPlace>,
 }
 
-/// Defaults for jobs, as set in one place of a command line or job file.
+/// Defaults for jobs that were set at one place of a command line or job file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlobalSection {
-    /// Index of the first job to which they apply.
+    /// Index of the first job to which the defaults apply.
     pub first_job: usize,
     /// Options by canonical name; flags have an empty value.
     pub options: Vec<(String, String)>,

@@ -21,7 +21,7 @@ impl RawOption {
         RawOption { name: name.to_owned(), value, origin, unexpanded: None }
     }
 
-    /// `name=value`, or the name alone; fio prints variables as they were written.
+    /// The option as `name=value`, or the name alone. Variables are shown as written, as in fio.
     pub(crate) fn text(&self) -> String {
         match (&self.unexpanded, &self.value) {
             (Some(line), _) => line.clone(),
@@ -30,7 +30,7 @@ impl RawOption {
         }
     }
 
-    /// The value up to its first colon, which is the word for values that are words.
+    /// The value up to its first colon: the word itself, for values that are words with arguments.
     pub(crate) fn word(&self) -> &str {
         self.value.as_deref().unwrap_or("").split(':').next().unwrap_or("")
     }

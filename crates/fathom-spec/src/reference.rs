@@ -32,7 +32,7 @@ under [compatibility](compatibility.md#not-built).
 This page is generated: `cargo run -p fathom-spec --example reference engines > docs/engines.md`.
 ";
 
-/// Pages that explain engines at length.
+/// The pages that describe engines in detail.
 const PAGES: [(&str, &str); 28] = [
     ("net", "network.md#sockets"),
     ("netsplice", "network.md#zero-copy-and-queueing"),
@@ -208,7 +208,7 @@ fn value(option: &OptionDef) -> String {
 }
 
 fn capitalised(text: &str) -> String {
-    // A system call or a name keeps its spelling.
+    // A text that begins with a system call or a name keeps its spelling.
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_word = first.chars().all(|letter| letter.is_ascii_lowercase() || letter == ',');
     let mut letters = text.chars();

@@ -18,15 +18,15 @@ pub(crate) fn job_option_names() -> impl Iterator<Item = &'static str> {
     job_options().flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()))
 }
 
-/// Where fio puts an option among those of its section, in `--showcmd` and in reports: options that affect how
-/// others are read come first, file names come after everything that they are made of, and engine options come
-/// once the engine is known. Within these groups, the order is that of the file.
+/// The place of an option among those of its section, as in fio's `--showcmd` and reports: options that affect
+/// how others are parsed come first, file names come after the options that determine them, and engine options
+/// come after the engine. Within these groups, the order is that of the file.
 pub(crate) fn rank(name: &str) -> u8 {
     match find_job_option(name).map(|definition| definition.name) {
         Some("lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base") => 0,
         Some("filename" | "filename_format") => 2,
         Some(_) => 1,
-        // fio counts profile options among the options of every job.
+        // fio treats profile options as options of every job.
         None if private::of_profiles().into_iter().flatten().any(|option| option.is_named(name)) => 1,
         None => 3,
     }

@@ -1,4 +1,4 @@
-//! `--showcmd`: a job file as the command line that does the same.
+//! `--showcmd`: prints a job file as an equivalent command line.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,9 @@ use crate::job_file::Section;
 use crate::raw_option::RawOption;
 use crate::registry::{find_job_option, rank};
 
-/// One line for a job file: the options of `[global]` first, then each job. A `[global]` after a job repeats those before it, and a blank
-/// ends the line, as in fio. It begins with `fio` under fio's name, for scripts that read it.
+/// One line for a job file: the options of `[global]` first, then each job. As in fio, a `[global]` after a job
+/// repeats the options of those before it, and a blank ends the line. If the program is called `fio`, so is the
+/// first word, for scripts that read the line.
 pub(crate) fn command_line(program_name: &str, sections: &[Section]) -> String {
     let program = if is_called_fio(program_name) { "fio" } else { "fathom" };
     let (mut line, mut globals) = (format!("{program} "), String::new());

@@ -19,7 +19,7 @@ pub trait Source: Machine {
     }
 }
 
-/// For an `impl Source`: forwards everything to the source in this field.
+/// For an `impl Source`: forwards all methods to the source in this field.
 #[macro_export]
 macro_rules! ask_source {
     ($field:ident) => {
@@ -46,7 +46,7 @@ pub struct SystemSource {
 pub type LoadEngine = fn(&Path) -> Result<&'static EngineDef, EngineNotLoaded>;
 
 impl SystemSource {
-    /// A source for this machine. The caller supplies the page size, because this crate has no wrapper for the
+    /// A source for this machine. The caller supplies the page size, because this crate has no access to the
     /// system call.
     pub fn new(page_size: u64) -> Self {
         SystemSource { page_size, engines: engines::ALL.to_vec(), loads: None, formats: Vec::new() }
@@ -58,7 +58,7 @@ impl SystemSource {
         self
     }
 
-    /// Adds a way to load engines.
+    /// Adds the function that loads engines.
     pub fn with_loading(self, loads: LoadEngine) -> Self {
         SystemSource { loads: Some(loads), ..self }
     }
@@ -138,7 +138,7 @@ fn count_cpus(path: &str) -> u32 {
     if listed > 0 {
         return listed;
     }
-    // Without sysfs, the number from the scheduler is the best available.
+    // Without sysfs, the number of processors that the scheduler allows is the best estimate.
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 

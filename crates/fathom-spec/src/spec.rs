@@ -35,7 +35,7 @@ pub struct Trigger {
 }
 
 impl Trigger {
-    /// True if anything can trigger the end of the jobs.
+    /// True if a trigger can end the jobs.
     pub fn fires(&self) -> bool {
         self.file.is_some() || self.timeout.is_some()
     }
@@ -44,7 +44,7 @@ impl Trigger {
 /// When to show the progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Eta {
-    /// Always, whatever standard output is.
+    /// Always, regardless of what standard output is.
     Always,
     /// Never.
     Never,
@@ -55,17 +55,18 @@ pub enum Eta {
 /// Requirement on the result for a successful exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Requirement {
-    /// Nothing in the result is wrong.
+    /// No figure of the result is wrong.
     Sound,
-    /// Nothing in the result is wrong or doubtful.
+    /// No figure of the result is wrong or doubtful.
     NoDoubts,
 }
 
 impl Requirement {
-    /// Exit status if it is not met; `git bisect run` treats it as a revision that cannot be tested.
+    /// Exit status if the requirement is not met; `git bisect run` treats it as a revision that cannot be
+    /// tested.
     pub const UNMET: u8 = 125;
 
-    /// The word on the command line.
+    /// The requirement's word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Requirement::Sound => "sound",
@@ -79,7 +80,7 @@ impl Requirement {
 pub enum IdleProfile {
     /// The mean of all CPUs.
     System,
-    /// Each CPU as well.
+    /// The mean and each CPU.
     PerCpu,
 }
 
@@ -88,9 +89,9 @@ pub enum IdleProfile {
 pub struct JobSpec {
     /// Name of the job.
     pub name: String,
-    /// Base of its files' names: that of the section, whatever `name=` says in it.
+    /// Base of the names of the job's files: the name of the section, regardless of `name=` in it.
     pub section: String,
-    /// Where the job starts.
+    /// Where the job's definition starts.
     pub origin: Origin,
     /// Options written for this job, by canonical name; flags have an empty value, `name` comes first if the
     /// job is from the command line. Options of `[global]` are not repeated.
@@ -135,7 +136,7 @@ pub struct JobSpec {
     pub private: PrivateOptions,
     /// The requested queue depth; `depth.iodepth` is 1 if the engine allows no more.
     pub asked_iodepth: u32,
-    /// Its direction as given, if it writes or trims although `--readonly` came first.
+    /// The direction as given, if it writes or trims although `--readonly` came first.
     #[serde(skip)]
     pub(crate) forbidden: Option<RawOption>,
     given: BTreeSet<String>,
@@ -203,7 +204,7 @@ impl JobSpec {
             return SizeRange { min, max };
         }
         match &sizes.bsrange {
-            // A direction that was left empty has no separate range.
+            // A direction whose range was left empty uses `bs`.
             Some(ranges) if ranges[direction].max > 0 => ranges[direction],
             _ => {
                 let size = sizes.bs[direction];

@@ -5,19 +5,19 @@ pub fn distance(from: &str, to: &str) -> usize {
     strsim::levenshtein(from, to)
 }
 
-/// The name closest to a word, with its distance; of equally close names, the first alphabetically.
+/// The name closest to a word, with its distance; among equally close names, the first in alphabetical order.
 pub(crate) fn nearest_with_distance<'n>(
     word: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Option<(&'n str, usize)> {
-    // No name is that long, and distances of long texts are expensive to compute.
+    // No name is this long, and distances of long texts are expensive to compute.
     if word.len() > 256 {
         return None;
     }
     names.map(|name| (name, distance(word, name))).min_by_key(|(name, distance)| (*distance, *name))
 }
 
-/// The closest name, if it is close enough to be what was meant.
+/// The closest name, if it is close enough to be the intended one.
 pub fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     nearest_with_distance(word, names)
         .filter(|(_, distance)| *distance <= word.chars().count().div_ceil(2))

@@ -1,4 +1,4 @@
-//! Whole invocations: what a command line and its job files become.
+//! Tests whole invocations: the results of a command line and its job files.
 
 use fathom_stats::{Direction, PerDirection};
 use proptest::prelude::*;
@@ -142,7 +142,7 @@ fn global_sections_without_a_job_between_are_one() {
     let jobs = "[a]\nsize=1m\n";
     let one = sections(&format!("[global]\nbs=8k\n[global]\nrw=read\n{jobs}"));
     assert_eq!(one, [(0, vec![option("bs", "8k"), option("rw", "read")])]);
-    // A repeated option may mean something else than before.
+    // A repeated option may have a different meaning than before.
     let two =
         sections(&format!("[global]\nioengine=libaio\nuserspace_reap\n[global]\nioengine=null\n{jobs}"));
     assert_eq!(two.len(), 2, "{two:?}");
@@ -349,7 +349,7 @@ fn job_files_can_be_shown_as_command_lines() {
     assert!(own.messages[0].text.starts_with("fathom --rw=randread "), "{own:?}");
 }
 
-/// What fio 3.41 prints for the same files.
+/// The expected output is what fio 3.41 prints for the same files.
 #[test]
 fn options_are_shown_in_the_order_of_fio() {
     let shown = |text: &str| {
@@ -384,7 +384,7 @@ fn results_can_be_sent_elsewhere() {
     assert_eq!(serde_json::from_str::<RunSpec>(&text).unwrap(), run);
 }
 
-/// A section, an option, an include, or anything else.
+/// A line of a job file: a section, an option, an include, or anything else.
 const JOB_FILE_LINE: &str = "(\\[[a-z]{0,6}\\]?|[a-z_]{1,8}( ?= ?\\PC{0,8})?|include \\PC{0,4}|\\PC{0,9})";
 
 proptest! {

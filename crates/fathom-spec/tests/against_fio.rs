@@ -1,7 +1,7 @@
-//! The same command lines and job files for the installed fio and for this crate: exit
-//! status and first line on standard error have to agree.
+//! Runs the same command lines and job files with the installed fio and with this crate: the exit status and
+//! the first line on standard error must agree.
 //!
-//! The installed fio may be older than the version fathom follows; only what both have in common is compared.
+//! The installed fio may be older than the version fathom follows; only features that both have are compared.
 //! Without fio the comparison is skipped, with a message.
 
 #![allow(
@@ -191,7 +191,7 @@ fn command_lines_parse_alike() {
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
 }
 
-/// Command lines that run briefly, because fio checks combinations only then.
+/// Command lines that run briefly, because fio checks combinations of options only in a run.
 const RUN: &[&str] = &[
     "--size=4k",
     "--size=4k --rate=1m --rate_iops=10",
@@ -328,7 +328,7 @@ fn job_files_become_the_same_command_line() {
     }
 }
 
-/// Alias, type, default and range; help texts are ours.
+/// Alias, type, default and range of an option; help texts are not compared, because fathom has its own.
 fn help_facts(answer: &Answer) -> Vec<String> {
     let wanted = ["alias:", "type:", "default:", "range:"];
     let facts =

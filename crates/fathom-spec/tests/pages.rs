@@ -1,4 +1,4 @@
-//! Compares the pages in docs that are generated from the declarations.
+//! Checks that the generated pages in docs match the declarations.
 
 use fathom_spec::{compatibility_markdown, engines_markdown, options_markdown};
 

@@ -94,7 +94,7 @@ choices! {
     }
 }
 
-/// Only the run that made the writes knows which of them were zeroes.
+/// Refuses to verify writes of zeroes by another run, because only that run knows which writes were zeroes.
 pub(super) fn refuse_zeroes_of_others(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let verification = &job.verification;
     let asked = [
@@ -174,7 +174,7 @@ enum SharesError {
     NotWhole,
 }
 
-/// Commands with their shares; those without a share divide the rest.
+/// Parses commands with their shares; commands without a share divide the rest equally.
 fn modes_of(text: &str) -> Result<Vec<(WriteMode, u32)>, SharesError> {
     if let Some(mode) = WriteMode::from_name(text) {
         return Ok(vec![(mode, 100)]);

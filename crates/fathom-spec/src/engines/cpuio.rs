@@ -6,7 +6,7 @@ use crate::engines::{BackgroundLoad, EngineDef, Review, have_no_end};
 use crate::spec::JobSpec;
 use std::time::Duration;
 
-/// The engine these options belong to.
+/// The engine to which these options belong.
 pub(crate) const ENGINE: &str = "cpuio";
 
 /// `ioengine=cpuio`

@@ -29,7 +29,7 @@ options! {
     Built Int inplace: Option<u32>, { bounds: Bounds::between(0.0, 1.0), engine: ENGINE };
 }
 
-/// Requires a donor, and something to exchange.
+/// Refuses a job without a donor, or without blocks to exchange.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.private.e4defrag.donorname.is_none() {
         let advice = format!("job {}: a file that gives its blocks, and loses what it holds", job.name);

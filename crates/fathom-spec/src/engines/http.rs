@@ -193,7 +193,7 @@ options! {
     Built Text http_writes: String = "put", { names: Names::Remote, engine: ENGINE };
 }
 
-/// A certificate requires its key, and operations that move no data cannot be verified.
+/// Requires a key for each certificate, and refuses to verify operations that move no data.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.http;
     let moves_data = options.http_reads == "get" && options.http_writes == "put";

@@ -116,7 +116,8 @@ options! {
     Built Text cmdprio_bssplit: PriorityShares, { names: Names::Nothing, engine: ENGINE };
 }
 
-/// Options that apply only to commands, and protection information options where there is none.
+/// Prints notes about options that apply only to commands, and about protection information options for targets
+/// without it.
 fn note_options_of_commands(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     const COMMANDS: [&str; 9] = [
         "readfua",
@@ -140,7 +141,7 @@ fn note_options_of_commands(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// Protection information requires direct I/O, and is up to the kernel unless a job generates it.
+/// Requires direct I/O for protection information. Unless the job generates it, the kernel does.
 fn check_protection(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.io_uring;
     let needed = match () {

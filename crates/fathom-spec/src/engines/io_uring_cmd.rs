@@ -32,7 +32,7 @@ pub const DEFINITION: EngineDef = EngineDef::new("io_uring_cmd", "NVMe and SCSI 
         note_options_of_the_other_type,
     ]);
 
-/// Options that only make sense for files, or for the kernel's own requests.
+/// Refuses options that make sense only for files, or for the kernel's own requests.
 fn refuse_what_the_block_layer_does(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "on a device")?;
     let options = &job.private.io_uring;
@@ -52,7 +52,7 @@ fn refuse_what_the_block_layer_does(job: &mut JobSpec, review: &mut Review<'_>) 
     ))
 }
 
-/// Only written data can be read back.
+/// Refuses verification of writes that leave no known data to read back.
 fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.verification.verify == VerifyMethod::None {
         return Ok(());
@@ -72,7 +72,8 @@ fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> 
     ))
 }
 
-/// A trim of several ranges is one I/O, so features that track single ranges cannot be combined with it.
+/// Refuses features that track single ranges in jobs whose trims have several ranges, because such a trim is
+/// one I/O.
 fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.engine.num_range <= 1 {
         return Ok(());
@@ -123,7 +124,7 @@ fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejecte
     Ok(())
 }
 
-/// Options of SCSI commands that do not fit into the command that would be sent.
+/// Refuses options of SCSI commands that the command to be sent cannot carry.
 fn check_command(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.io_uring;
     let scsi = options.cmd_type == CommandType::Bsg;
@@ -183,7 +184,7 @@ fn check_scsi(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected
     Ok(())
 }
 
-/// Options that apply only to the other type of commands.
+/// Prints notes about options that apply only to the other type of commands.
 fn note_options_of_the_other_type(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (options, other): (&[&str], _) = match job.private.io_uring.cmd_type {
         CommandType::Nvme => (&["cdb_len", "verify_bytchk"], "bsg"),

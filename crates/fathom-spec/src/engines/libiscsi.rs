@@ -41,7 +41,7 @@ options! {
     Built Choice write_mode: WriteMode = "write", { choices: WriteMode::CHOICES, engine: ENGINE };
 }
 
-/// A repeated block does not contain what a check expects.
+/// Refuses verification with a repeated block, because such a block does not contain the expected data.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let same = job.private.libiscsi.write_mode == WriteMode::Same;
     if same && job.verification.verify != VerifyMethod::None {

@@ -14,7 +14,7 @@ pub const DEFINITION: EngineDef =
         .on_media()
         .with_rules(&[check]);
 
-/// Only whole zones can be trimmed, and zone rules are needed to find their boundaries.
+/// Requires whole zones for trims, and zone rules, which determine the boundaries of zones.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "on a device")?;
     let trims = matches!(job.io_type.rw.rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite);

@@ -12,16 +12,16 @@ use thiserror::Error;
 /// Why an option of a loaded engine cannot become a job option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitOption {
-    /// A name that job files cannot contain.
+    /// The name contains characters that job files do not allow.
     #[error("its option {0:?} is not a word of letters, digits and _")]
     NoWord(&'static str),
-    /// A name that every job already has.
+    /// Every job already has an option with this name.
     #[error("its option {0} has the name of an option of every job")]
     Taken(&'static str),
-    /// A name that is used twice.
+    /// Two options of the engine have this name.
     #[error("it has two options of the name {0}")]
     Twice(&'static str),
-    /// A default that the option itself would refuse.
+    /// The option itself would refuse its default.
     #[error("the default of its option {name}, {default}, is not a valid value")]
     Default {
         /// The option.

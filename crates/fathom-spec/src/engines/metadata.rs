@@ -9,12 +9,12 @@ use crate::spec::JobSpec;
 use crate::value::Rw;
 use serde::{Deserialize, Serialize};
 
-/// Operation on a target.
+/// The operation on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NameOperation {
     /// The target is created.
     Create,
-    /// Its attributes are read.
+    /// The target's attributes are read.
     Stat,
     /// It is removed.
     Delete,
@@ -23,19 +23,19 @@ pub enum NameOperation {
 /// What a metadata engine does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// The operation performed on each target.
+    /// The operation that is performed on each target.
     pub operation: NameOperation,
-    /// True if the targets are directories, not files.
+    /// True if the targets are directories instead of files.
     pub on_directories: bool,
 }
 
 impl Metadata {
-    /// True if it changes the set of names.
+    /// True if the operation changes the set of names.
     pub const fn changes_names(self) -> bool {
         !matches!(self.operation, NameOperation::Stat)
     }
 
-    /// True if the I/Os themselves create the targets, so that nothing is laid out.
+    /// True if the I/Os themselves create the targets, so that no layout is needed.
     pub const fn makes_targets(self) -> bool {
         matches!(self.operation, NameOperation::Create)
     }
@@ -106,7 +106,7 @@ pub const DIRDELETE: EngineDef = engine("dirdelete", "rmdir(2)", NameOperation::
 
 const RULES: &[Rule] = &[refuse_what_has_no_meaning, note_what_has_no_effect];
 
-/// Options about data that have no equivalent for metadata operations.
+/// Refuses options about data that have no equivalent for metadata operations.
 fn refuse_what_has_no_meaning(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let makes_targets =
         review.engine_of(job).and_then(|engine| engine.metadata).is_some_and(Metadata::makes_targets);
@@ -134,7 +134,7 @@ fn refuse_what_has_no_meaning(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     Ok(())
 }
 
-/// Options that fio accepts, and that have no effect.
+/// Prints notes about options that fio accepts although they have no effect.
 fn note_what_has_no_effect(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (name, engine) = (job.name.clone(), job.engine.ioengine.name.clone());
     let locks = std::mem::replace(&mut job.file.lockfile, LockFile::None) != LockFile::None;

@@ -1,4 +1,4 @@
-//! The engines: each is a declaration of its name, its capabilities, and its private options. The rules across
+//! The engines: each one is declared with its name, its capabilities, and its private options. The rules across
 //! options, the plan and the run loop all use this declaration.
 
 pub mod commands;
@@ -50,58 +50,59 @@ pub use review::{Review, Rule};
 /// One I/O engine.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineDef {
-    /// Name, as in `ioengine=`.
+    /// Name of the engine, as in `ioengine=`.
     pub name: &'static str,
     /// Its description.
     pub summary: &'static str,
-    /// Whether it works in this version.
+    /// True if the engine works in this version.
     pub built: bool,
-    /// Why it is not built; empty if it is.
+    /// Why the engine is not built; empty if it is.
     pub obstacle: &'static str,
-    /// A build leaves it out unless the Cargo feature of that name is enabled.
+    /// True if a build includes the engine only with the Cargo feature of the same name.
     pub optional: bool,
-    /// Completes each I/O before the next begins: the queue depth is 1.
+    /// True if each I/O completes before the next begins, so that the queue depth is 1.
     pub synchronous: bool,
     /// Smallest depth at which fio's engine of this name submits an I/O and collects its completion later,
     /// which affects where a pass over the files ends. `u32::MAX` for engines that never do.
     pub queues_from: u32,
-    /// Where it keeps data.
+    /// Where the engine keeps data.
     pub storage: StorageKind,
-    /// How it treats the data in its buffers.
+    /// How the engine treats the data in its buffers.
     pub data: Data,
-    /// Its metadata operation, if it does nothing else.
+    /// The engine's metadata operation, if it does nothing else.
     pub metadata: Option<Metadata>,
-    /// Changes its files whatever the direction of I/O, and opens them for that.
+    /// True if the engine changes its files regardless of the direction of I/O, and opens them for writing.
     pub always_changes: bool,
-    /// Can write blocks that are never torn.
+    /// True if the engine can write blocks that are never torn.
     pub atomic_writes: bool,
-    /// Can trim several ranges with one command.
+    /// True if the engine can trim several ranges with one command.
     pub many_ranges: bool,
-    /// Sends commands directly to devices, bypassing the block layer, so their order is not kept.
+    /// True if the engine sends commands directly to devices, bypassing the block layer, so that their order is
+    /// not kept.
     pub sends_commands: bool,
-    /// Has threads that perform I/O in any order.
+    /// True if the engine has threads that perform I/O in any order.
     pub hands_to_threads: bool,
-    /// Can sync whole file systems.
+    /// True if the engine can sync whole file systems.
     pub syncfs: bool,
-    /// Can pass data placement hints to a device.
+    /// True if the engine can pass data placement hints to a device.
     pub places_data: bool,
-    /// Accesses files through mappings, which are as long as the files.
+    /// True if the engine accesses files through mappings, which are as long as the files.
     pub maps_files: bool,
-    /// Keeps the file position in the descriptor.
+    /// True if the engine uses the file position of the descriptor.
     pub keeps_position: bool,
-    /// Works only on a specific kind of device: SCSI disks, flash memory.
+    /// True if the engine works only on a specific kind of device, such as SCSI disks or flash memory.
     pub on_media: bool,
-    /// Tied to the thread that set it up.
+    /// True if the engine can be used only by the thread that set it up.
     pub one_thread: bool,
-    /// Its data is sent to a peer or received from one: it is sequential and not stored.
+    /// True if the data is sent to a peer or received from one, so that it is sequential and not stored.
     pub has_peers: bool,
-    /// Rates are shown in bits unless a job says otherwise.
+    /// True if rates are shown in bits, unless a job says otherwise.
     pub shows_bits: bool,
-    /// Its private options.
+    /// The engine's private options.
     pub options: &'static [OptionDef],
-    /// Its requirements for jobs.
+    /// The engine's requirements for jobs.
     pub rules: &'static [Rule],
-    /// Its options that set priorities of individual I/Os.
+    /// The engine's options that set priorities of individual I/Os.
     pub priorities: Option<fn(&JobSpec) -> PriorityOptions<'_>>,
 }
 
@@ -110,23 +111,23 @@ pub struct EngineDef {
 pub enum StorageKind {
     /// In files and devices of this machine.
     Files,
-    /// On a server, or in its own library: the engine provides the storage.
+    /// On a server, or in a library of the engine, which provides the storage itself.
     Server,
-    /// On a server, in a single object of fixed size that exists before the job: an export, an image, a logical
-    /// unit.
+    /// On a server, in a single object of fixed size that exists before the job, such as an export, an image or
+    /// a logical unit.
     Volume,
-    /// Nowhere: nothing needs preparation.
+    /// Nowhere, so that nothing has to be prepared.
     None,
 }
 
-/// What an engine does with the data in its buffers.
+/// How an engine treats the data in its buffers.
 #[derive(Debug, Clone, Copy)]
 pub enum Data {
     /// Moves it.
     Moved,
     /// Completes the I/O without accessing the data.
     Discarded,
-    /// It has no data: its jobs are background load for others.
+    /// The engine has no data: its jobs are background load for others.
     Absent(fn(&JobSpec) -> BackgroundLoad),
 }
 
@@ -135,7 +136,7 @@ pub enum Data {
 pub struct BackgroundLoad {
     /// The job in one line.
     pub header: String,
-    /// True if it ends when all jobs that do I/O have ended.
+    /// True if the job ends when all jobs that do I/O have ended.
     pub follows_io: bool,
 }
 
@@ -204,157 +205,158 @@ impl EngineDef {
         }
     }
 
-    /// Marks it as working in this version.
+    /// Marks the engine as working in this version.
     pub const fn built(self) -> Self {
         EngineDef { built: true, ..self }
     }
 
-    /// Marks it as not built, for this reason.
+    /// Marks the engine as not built, for this reason.
     pub const fn lacking(self, obstacle: &'static str) -> Self {
         EngineDef { obstacle, ..self }
     }
 
-    /// A build leaves it out unless a feature requests it.
+    /// Declares that a build includes the engine only with its feature.
     pub const fn optional(self) -> Self {
         EngineDef { optional: true, ..self }
     }
 
-    /// Completes each I/O before the next begins.
+    /// Declares that each I/O completes before the next begins.
     pub const fn synchronous(self) -> Self {
         EngineDef { synchronous: true, queues_from: u32::MAX, ..self }
     }
 
-    /// Submits I/Os asynchronously from this depth on.
+    /// Declares that I/Os are submitted asynchronously from this depth on.
     pub const fn queues_from(self, queues_from: u32) -> Self {
         EngineDef { queues_from, ..self }
     }
 
-    /// Nothing needs preparation.
+    /// Declares that the engine has no storage to prepare.
     pub const fn without_files(self) -> Self {
         EngineDef { storage: StorageKind::None, ..self }
     }
 
-    /// Provides its own storage.
+    /// Declares that the engine provides its own storage.
     pub const fn on_server(self) -> Self {
         EngineDef { storage: StorageKind::Server, ..self }
     }
 
-    /// Provides its own storage, a single object of fixed size: nothing has to be created before the run.
+    /// Declares that the engine provides its own storage, a single object of fixed size that exists before the
+    /// run.
     pub const fn on_volume(self) -> Self {
         EngineDef { storage: StorageKind::Volume, ..self }
     }
 
-    /// Completes I/Os without accessing their data.
+    /// Declares that I/Os complete without accessing their data.
     pub const fn discards_data(self) -> Self {
         EngineDef { data: Data::Discarded, ..self }
     }
 
-    /// Performs this operation on names, and never accesses data.
+    /// Declares that the engine performs this operation on names and never accesses data.
     pub const fn on_names(self, metadata: Metadata) -> Self {
         EngineDef { metadata: Some(metadata), data: Data::Discarded, ..self }
     }
 
-    /// Changes its files whatever the direction of I/O.
+    /// Declares that the engine changes its files regardless of the direction of I/O.
     pub const fn always_changes(self) -> Self {
         EngineDef { always_changes: true, ..self }
     }
 
-    /// Moves no data: its jobs are background load for others.
+    /// Declares that the engine moves no data: its jobs are background load for others.
     pub const fn background(self, load: fn(&JobSpec) -> BackgroundLoad) -> Self {
         EngineDef { data: Data::Absent(load), ..self }
     }
 
-    /// Can write blocks that are never torn.
+    /// Declares that the engine can write blocks that are never torn.
     pub const fn atomic_writes(self) -> Self {
         EngineDef { atomic_writes: true, ..self }
     }
 
-    /// Can trim several ranges with one command.
+    /// Declares that the engine can trim several ranges with one command.
     pub const fn many_ranges(self) -> Self {
         EngineDef { many_ranges: true, ..self }
     }
 
-    /// Sends commands directly to devices, bypassing the block layer.
+    /// Declares that the engine sends commands directly to devices, bypassing the block layer.
     pub const fn sends_commands(self) -> Self {
         EngineDef { sends_commands: true, ..self }
     }
 
-    /// Has threads that perform the I/O.
+    /// Declares that the engine has threads that perform the I/O.
     pub const fn hands_to_threads(self) -> Self {
         EngineDef { hands_to_threads: true, ..self }
     }
 
-    /// Can sync whole file systems.
+    /// Declares that the engine can sync whole file systems.
     pub const fn syncfs(self) -> Self {
         EngineDef { syncfs: true, ..self }
     }
 
-    /// Can pass data placement hints to a device.
+    /// Declares that the engine can pass data placement hints to a device.
     pub const fn places_data(self) -> Self {
         EngineDef { places_data: true, ..self }
     }
 
-    /// Accesses files through mappings.
+    /// Declares that the engine accesses files through mappings.
     pub const fn maps_files(self) -> Self {
         EngineDef { maps_files: true, ..self }
     }
 
-    /// Where it stands in a file is kept with the descriptor.
+    /// Declares that the engine uses the file position of the descriptor.
     pub const fn keeps_position(self) -> Self {
         EngineDef { keeps_position: true, ..self }
     }
 
-    /// Works only on a specific kind of device.
+    /// Declares that the engine works only on a specific kind of device.
     pub const fn on_media(self) -> Self {
         EngineDef { on_media: true, ..self }
     }
 
-    /// Belongs to the thread that set it up.
+    /// Declares that the engine can be used only by the thread that set it up.
     pub const fn one_thread(self) -> Self {
         EngineDef { one_thread: true, ..self }
     }
 
-    /// Exchanges data with a peer: nothing needs preparation.
+    /// Declares that the engine exchanges data with a peer and has no storage to prepare.
     pub const fn with_peers(self) -> Self {
         EngineDef { storage: StorageKind::None, has_peers: true, ..self }
     }
 
-    /// Rates are shown in bits unless a job says otherwise.
+    /// Declares that rates are shown in bits, unless a job says otherwise.
     pub const fn shows_bits(self) -> Self {
         EngineDef { shows_bits: true, ..self }
     }
 
-    /// Adds its private options.
+    /// Adds the engine's private options.
     pub const fn with_options(self, options: &'static [OptionDef]) -> Self {
         EngineDef { options, ..self }
     }
 
-    /// Adds a requirement for jobs that use it.
+    /// Adds requirements for jobs that use the engine.
     pub const fn with_rules(self, rules: &'static [Rule]) -> Self {
         EngineDef { rules, ..self }
     }
 
-    /// Has options that set priorities of individual I/Os.
+    /// Declares the options that set priorities of individual I/Os.
     pub const fn with_priorities(self, priorities: fn(&JobSpec) -> PriorityOptions<'_>) -> Self {
         EngineDef { priorities: Some(priorities), ..self }
     }
 
-    /// True if it works on files and devices of this machine.
+    /// True if the engine works on files and devices of this machine.
     pub const fn has_files(&self) -> bool {
         matches!(self.storage, StorageKind::Files)
     }
 
-    /// True if its data is on a server.
+    /// True if the engine's data is on a server.
     pub const fn is_remote(&self) -> bool {
         matches!(self.storage, StorageKind::Server | StorageKind::Volume)
     }
 
-    /// True if it stores data anywhere.
+    /// True if the engine stores data anywhere.
     pub const fn has_storage(&self) -> bool {
         !matches!(self.storage, StorageKind::None)
     }
 
-    /// Its private option with this name or alias.
+    /// The engine's private option with this name or alias.
     pub fn option(&self, name: &str) -> Option<&'static OptionDef> {
         self.options.iter().find(|option| option.is_named(name))
     }
@@ -367,26 +369,26 @@ impl EngineDef {
         }
     }
 
-    /// True if its jobs are background load for others.
+    /// True if the engine's jobs are background load for others.
     pub const fn is_background(&self) -> bool {
         matches!(self.data, Data::Absent(_))
     }
 
-    /// True if it moves data, so that writes need content and reads return some.
+    /// True if the engine moves data, so that writes need content and reads return data.
     pub const fn moves_data(&self) -> bool {
         matches!(self.data, Data::Moved)
     }
 }
 
-/// For jobs that move no bytes: they end only by time, or with the jobs they follow.
+/// Makes a job that moves no bytes endless: it ends only by time, or with the jobs that it follows.
 fn have_no_end(job: &mut JobSpec) {
     job.io_type.rw.rw = Rw::Read;
-    // The size is never reached; it only has to satisfy the rules for sizes.
+    // This size is never reached; it only satisfies the rules for sizes.
     job.size.size = Some(SizeSpec::Bytes(1 << 40));
     job.time.time_based = true;
 }
 
-/// Refuses to append to targets of fixed size; `place` says where offsets count: "on a device".
+/// Refuses to append to targets of fixed size; `place` is the kind of target, such as "on a device".
 fn refuse_appending(job: &JobSpec, review: &mut Review<'_>, place: &str) -> Result<(), Rejected> {
     if !job.size.file_append {
         return Ok(());
@@ -479,7 +481,7 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
     Engines(ALL).find(name)
 }
 
-/// Options in a form that may be shown: passwords, keys and tokens are hidden.
+/// The options in a form that may be shown, with passwords, keys and tokens hidden.
 pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
     let private = || ALL.iter().flat_map(|engine| engine.options);
     let is_secret = |name: &str| private().any(|option| option.secret && option.is_named(name));

@@ -24,7 +24,7 @@ options! {
     Built Bool skip_bad: bool = "0", { engine: ENGINE };
 }
 
-/// Flash memory has a fixed size.
+/// Refuses to append to flash memory, which has a fixed size.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "on a device")
 }

@@ -54,7 +54,7 @@ options! {
     Built Choice write_mode: WriteMode = "write", { choices: WriteMode::CHOICES, engine: ENGINE };
 }
 
-/// An export cannot be appended to, and zeroes contain nothing that could be verified.
+/// Refuses to append to an export, and to verify zeroes, which contain no header.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "in an export")?;
     let zeroes = job.private.nbd.write_mode == WriteMode::Zeroes;

@@ -114,7 +114,7 @@ pub fn socket_path(job: &JobSpec) -> Option<PathBuf> {
     job.private.net.hostname.clone().or(named).map(PathBuf::from)
 }
 
-/// Datagrams and ping-pong refer to single blocks, which `net` handles one at a time.
+/// Refuses datagrams and ping-pong, which refer to single blocks; `net` handles one block at a time.
 fn check_queue(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.net;
     let what = match options.protocol {
@@ -130,7 +130,7 @@ fn check_queue(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejecte
     Err(review.refuse_in_our_words(&job.origin, line))
 }
 
-/// The blocks of a connection arrive in order, once, and are not stored.
+/// Applies the properties of a connection: its blocks arrive in order, once, and are not stored.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let name = job.engine.ioengine.name.clone();
     if matches!(job.io_type.rw.rw, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite) {
@@ -157,7 +157,7 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
             format!("job {}: verify_only=1 reads written data again, but sent data is not stored", job.name),
         ));
     }
-    // Sent data is not stored. Blocks that arrive are checked as they are read.
+    // Sent data is not stored, so it cannot be read back. Blocks that arrive are verified as they are read.
     job.verification.do_verify = false;
     Ok(())
 }

@@ -19,11 +19,11 @@ enum Value {
     Switch(bool),
     /// Of [`Kind::Time`].
     Time(Duration),
-    /// All other kinds: words, and text that the engine parses itself.
+    /// A value of any other kind: a word, or text that the engine parses itself.
     Text(String),
 }
 
-/// Values that a job sets for outside options; options without a value have their defaults.
+/// Values that a job sets for options of outside engines. Options without a value have their defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct OutsideOptions(BTreeMap<String, Value>);
 
@@ -70,7 +70,7 @@ impl OutsideOptions {
 }
 
 impl OptionDef {
-    /// An option of an outside engine. Default, bounds, words and unit are fields to fill in; they apply as for
+    /// An option of an outside engine. Default, bounds, words and unit are fields to fill in; they work as for
     /// all other options.
     pub const fn of_engine(engine: &'static str, name: &'static str, kind: Kind, help: &'static str) -> Self {
         OptionDef {

@@ -65,10 +65,10 @@ pub const PAGE_FAULT: EngineDef =
         .built()
         .synchronous()
         .without_files()
-        // A thread with another engine instance would use different memory.
+        // Another thread would have its own instance of the engine, and thus other memory.
         .one_thread();
 
-/// Neither reads nor trims are possible; fio fails with the first such I/O.
+/// Refuses reads and trims, which the engine cannot perform; fio fails with the first such I/O.
 fn demand_writes(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if matches!(job.io_type.rw.rw, Rw::Write | Rw::RandWrite) {
         return Ok(());

@@ -51,7 +51,7 @@ options! {
     Built Text rbd_encryption_passphrase: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 }
 
-/// An image that the job creates is removed with it; an existing image cannot be appended to.
+/// Refuses a job that appends to an image or keeps an image that it creates.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "in an image")?;
     job.file.unlink |= job.private.rbd.rbd_create;

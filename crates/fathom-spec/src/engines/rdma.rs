@@ -59,7 +59,8 @@ options! {
     };
 }
 
-/// Blocks are sequential and not stored, and the receiver sees only sent blocks.
+/// Applies the properties of a connection: blocks are sequential and not stored, and a receiver sees only sent
+/// blocks.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rw = job.io_type.rw.rw;
     let writes = rw == Rw::Write;
@@ -75,7 +76,7 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     } else if writes && verb != RdmaVerb::Send && job.is_set("verify") {
         "verify= needs verb=send: with other verbs the passive side does not see the data"
     } else {
-        // What was sent is gone. Blocks that arrive are checked as they are read.
+        // Sent data is not stored, so it cannot be read back. Blocks that arrive are verified as they are read.
         job.verification.do_verify = false;
         return Ok(());
     };

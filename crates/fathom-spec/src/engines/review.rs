@@ -6,9 +6,9 @@ use crate::hosts::HostPlace;
 use crate::message::Message;
 use crate::spec::JobSpec;
 
-/// What a rule sees, and where its messages go.
+/// The view of a rule, which also receives the rule's messages.
 pub struct Review<'a> {
-    /// Jobs defined before this one.
+    /// Jobs that were defined before this one.
     pub(crate) earlier: &'a [JobSpec],
     /// The engines that jobs may name.
     pub(crate) engines: Engines<'a>,
@@ -16,7 +16,7 @@ pub struct Review<'a> {
     pub(crate) host: Option<&'a HostPlace>,
     /// Lines to print.
     pub(crate) messages: &'a mut Vec<Message>,
-    /// True if one of them was a warning.
+    /// True if one of the messages was a warning.
     pub(crate) warned: bool,
 }
 
@@ -24,12 +24,12 @@ pub struct Review<'a> {
 pub type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
 
 impl Review<'_> {
-    /// The declaration of the job's engine, if that exists.
+    /// The declaration of the job's engine, if the engine exists.
     pub(crate) fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
         self.engines.of_job(job)
     }
 
-    /// Refuses the job: prints fio's line, then explains the problem in our words.
+    /// Refuses the job: prints fio's line, then explains the problem in fathom's words.
     pub fn refuse(
         &mut self,
         origin: &Origin,
@@ -40,7 +40,7 @@ impl Review<'_> {
         self.refuse_in_our_words(origin, problem)
     }
 
-    /// Refuses what fio accepts, or does not comment on.
+    /// Refuses a job that fio accepts, or about which fio prints nothing.
     pub fn refuse_in_our_words(&mut self, origin: &Origin, problem: impl Into<String>) -> Rejected {
         self.messages.push(Diagnostic::general(origin, problem).message());
         Rejected

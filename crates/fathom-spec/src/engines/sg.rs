@@ -63,13 +63,13 @@ options! {
 }
 
 impl SgWriteMode {
-    /// True if the device then contains what the job wrote.
+    /// True if the device contains the job's data after the command.
     pub fn writes_the_data(self) -> bool {
         matches!(self, Self::Write | Self::WriteAndVerify | Self::Verify | Self::WriteStream)
     }
 }
 
-/// Commands that write nothing, or one sector repeatedly, leave nothing to verify.
+/// Refuses to verify commands that write no data, or one sector repeatedly.
 fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mode = job.private.sg.sg_write_mode;
     refuse_appending(job, review, "on a device")?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes as such, not as a list of numbers.
+/// Bytes that are serialised as such instead of as a list of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 

@@ -1,5 +1,5 @@
-//! A command line and the files it names, recorded where it was typed, to be parsed elsewhere as if it had been
-//! typed there.
+//! A command line with the files that it names. It is recorded where it was typed, so that another machine can
+//! parse it as if it had been typed there.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,28 +12,28 @@ use super::{Bytes, HostPlace};
 use crate::machine::{EngineNotLoaded, Machine};
 use crate::source::Source;
 
-/// Everything that parsing read from the environment of the command.
+/// All input that parsing read in the environment of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Invocation {
     /// Name under which the program was called.
     pub program_name: String,
     /// The command line without the program's name.
     pub words: Vec<String>,
-    /// Job files and included files, by the name that was requested.
+    /// Job files and included files, by the name under which they were requested.
     pub files: BTreeMap<PathBuf, String>,
-    /// Files that became part of a job, by the name that was requested.
+    /// Files that became part of a job, by the name under which they were requested.
     #[serde(default)]
     pub contents: BTreeMap<PathBuf, Bytes>,
     /// Standard input, if a job file was read from it.
     pub stdin: Option<String>,
-    /// Job files to be read on the host.
+    /// Job files that the host has to read itself.
     pub remote_files: Vec<PathBuf>,
-    /// Environment variables that job files used; `None` for unset ones.
+    /// Environment variables that job files used; `None` for a variable that was not set.
     pub variables: BTreeMap<String, Option<String>>,
 }
 
-/// The machine on which a command for hosts was typed. Everything that parsing reads there is recorded. It is
-/// not asked for what only the hosts can know, such as whether their files exist or how many processors they
+/// The machine on which a command for hosts was typed. All input that parsing reads there is recorded. Facts
+/// that only the hosts know are assumed instead, such as whether their files exist or how many processors they
 /// have.
 pub struct Recording<'a> {
     source: &'a dyn Source,
@@ -42,11 +42,11 @@ pub struct Recording<'a> {
     recorded: RefCell<Invocation>,
 }
 
-/// More processors than any machine has.
+/// A number of processors that no machine exceeds.
 const MANY_CPUS: u32 = 1 << 16;
 
 impl<'a> Recording<'a> {
-    /// Starts without records.
+    /// Creates a recording without content.
     pub fn new(source: &'a dyn Source, place: HostPlace, program_name: &str, words: &[String]) -> Self {
         let recorded = Invocation {
             program_name: program_name.to_owned(),
@@ -56,7 +56,7 @@ impl<'a> Recording<'a> {
         Recording { source, place, recorded: RefCell::new(recorded) }
     }
 
-    /// Everything that was read.
+    /// The recording of all input that was read.
     pub fn finish(self) -> Invocation {
         self.recorded.into_inner()
     }
@@ -126,7 +126,8 @@ impl Source for Recording<'_> {
     crate::ask_source!(source);
 }
 
-/// A host that parses an [`Invocation`]: recorded data comes from there, facts about the machine from here.
+/// A host that parses an [`Invocation`]: recorded data comes from the invocation, facts about the machine from
+/// this host.
 pub struct InvocationSource<'a> {
     /// The recorded data.
     pub invocation: &'a Invocation,
@@ -141,14 +142,14 @@ impl Machine for InvocationSource<'_> {
         if self.invocation.remote_files.iter().any(|remote| remote == path) {
             return self.machine.read_file(path);
         }
-        // A name that was not found there must not be found here.
+        // A file that was not found where the command was typed must not be found here either.
         self.invocation.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
         match self.invocation.contents.get(path) {
             Some(Bytes(bytes)) => Ok(bytes.clone()),
-            // Files named by a job file of this host are on this host.
+            // Files that are named by a job file of this host are on this host as well.
             None if !self.invocation.remote_files.is_empty() => self.machine.read_bytes(path),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -204,7 +205,7 @@ mod tests {
         let recording = Recording::new(&here, place(0), "fathom", &words);
         let first = run(&words, &recording);
         let invocation = recording.finish();
-        // The other machine has none of these files, and a different value of the variable.
+        // The other machine has none of these files, and another value of the variable.
         let mut there = MemorySource::default();
         there.variables.insert("SIZE".to_owned(), "1m".to_owned());
         let source = InvocationSource { invocation: &invocation, place: &place(1), machine: &there };

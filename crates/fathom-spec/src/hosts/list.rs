@@ -14,44 +14,44 @@ pub struct HostList(pub Vec<HostEntry>);
 /// A host of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostEntry {
-    /// The name as written in the list; the transport (ssh, ...) resolves it.
+    /// Name of the host as written in the list; the transport (ssh, ...) resolves it.
     pub name: String,
-    /// Groups that it belongs to.
+    /// Groups to which the host belongs.
     pub groups: Vec<String>,
 }
 
-/// Maximum number of hosts of a run.
+/// Maximum number of hosts in a run.
 pub(super) const MOST_HOSTS: usize = 100_000;
 
 /// Why a list of hosts is invalid.
 #[derive(Debug, Error)]
 pub enum HostListError {
-    /// A file of hosts.
+    /// A file of hosts cannot be read.
     #[error("the list of hosts {path} cannot be read: {error}", error = plain(.error))]
     Unreadable {
-        /// Its name as written, without the `@`.
+        /// Name of the file as written, without the `@`.
         path: String,
         /// The system's error.
         error: io::Error,
     },
-    /// A name that a remote shell would misinterpret.
+    /// A remote shell would misinterpret the name.
     #[error("{0:?} is not a name of a host")]
     NoName(String),
-    /// An invalid range.
+    /// A range in a name is invalid.
     #[error(transparent)]
     Range(#[from] RangeError),
-    /// A host that would run the jobs twice.
+    /// A host is listed twice, so it would run the jobs twice.
     #[error("host {name} is named twice{place}; name it once, or once in each of several groups")]
     Twice {
         /// The host.
         name: String,
-        /// The group in which this happens, if there is one.
+        /// The group in which the host is listed twice, if it is in a group.
         place: String,
     },
-    /// An empty list.
+    /// The list contains no hosts.
     #[error("expected at least one host")]
     Empty,
-    /// More hosts than a run can have.
+    /// The list has more hosts than a run can have.
     #[error("expected at most {MOST_HOSTS} hosts")]
     TooMany,
 }
@@ -81,8 +81,8 @@ impl HostList {
         if self.0.is_empty() { Err(HostListError::Empty) } else { Ok(()) }
     }
 
-    /// Hosts of one group (`GROUP:a,b`), or of none. `NAME:DIGITS` is a host with its port. `places` maps each
-    /// name to its index.
+    /// Adds the hosts of one group (`GROUP:a,b`), or hosts without a group. `NAME:DIGITS` is a host with its
+    /// port. `places` maps each name to its index.
     fn add_group(&mut self, word: &str, places: &mut HashMap<String, usize>) -> Result<(), HostListError> {
         let (group, hosts) = match word.split_once(':') {
             Some((group, hosts)) if is_group(group) && !is_port(hosts) => (Some(group), hosts),
@@ -103,8 +103,8 @@ impl HostList {
         if self.0.len() > MOST_HOSTS { Err(HostListError::TooMany) } else { Ok(()) }
     }
 
-    /// Adds a group to a host that is already in the list. Any other repetition is a mistake, because the user
-    /// meant two hosts.
+    /// Adds a group to a host that is already in the list. Any other repetition is an error, because the user
+    /// presumably meant two different hosts.
     fn add_to_group(&mut self, at: usize, group: Option<&str>) -> Result<(), HostListError> {
         let HostEntry { name, groups } = &mut self.0[at];
         match group {
@@ -122,7 +122,7 @@ impl HostList {
         }
     }
 
-    /// The hosts, as written.
+    /// Names of the hosts, as written.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(|entry| entry.name.clone()).collect()
     }
@@ -140,7 +140,7 @@ fn is_group(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// `8766`, or `8766,b` if more hosts follow a host with a port.
+/// True for a port, such as `8766`, or `8766,b` if more hosts follow a host with a port.
 fn is_port(text: &str) -> bool {
     let first = text.split(',').next().unwrap_or("");
     !first.is_empty() && first.len() <= 5 && first.bytes().all(|byte| byte.is_ascii_digit())
@@ -201,7 +201,7 @@ mod tests {
         let refused = |text: &str| list(text).expect_err("refused").to_string();
         assert_eq!([refused(""), refused(",")], ["expected at least one host"; 2]);
         assert!(refused("@nowhere").starts_with("the list of hosts nowhere cannot be read: "));
-        // ssh would interpret these as options.
+        // ssh would interpret these names as options.
         assert_eq!(refused("-oProxyCommand=x"), "\"-oProxyCommand=x\" is not a name of a host");
     }
 

@@ -1,5 +1,5 @@
-//! Runs over several hosts: which hosts (`--hosts`), what a host knows about its position among them, and the
-//! command line and files that it parses as if they were its own.
+//! Runs over several hosts: the list of hosts (`--hosts`), the position of a host among them, and the command
+//! line and files that each host parses as if they were its own.
 
 mod bytes;
 mod invocation;
@@ -27,29 +27,29 @@ pub struct HostPlace {
     pub hosts: Vec<String>,
     /// Groups of each host, for `host=`; empty without groups.
     pub groups: Vec<Vec<String>>,
-    /// Host or client whose files must be kept apart (`unique_filename`).
+    /// The host or client whose files are kept apart from those of others (`unique_filename`).
     pub owner: FileOwner,
 }
 
-/// Whose files must be distinct from those of others in the same directory (`unique_filename`), and what
-/// distinguishes their names.
+/// The owner of files that must be distinct from those of other owners in the same directory
+/// (`unique_filename`). The kind of owner determines how names differ.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum FileOwner {
-    /// A host of the run: names generated for it start with its own.
+    /// A host of the run. Generated names begin with the host's name.
     #[default]
     Host,
-    /// A client that sent jobs to a server: all names start with its address, as with fio. Clients on a Unix
-    /// socket have no address.
+    /// A client that sent jobs to a server. As with fio, all names begin with the client's address; clients on
+    /// a Unix socket have none.
     Client(Option<String>),
 }
 
 impl HostPlace {
-    /// As the user wrote it: `${HOST}`.
+    /// Name of the host as the user wrote it: `${HOST}`.
     pub fn name(&self) -> &str {
         self.name_of(self.index)
     }
 
-    /// The same for the host with this index.
+    /// Name of the host with this index, as the user wrote it.
     pub fn name_of(&self, index: u32) -> &str {
         self.hosts.get(index as usize).map_or("", String::as_str)
     }
@@ -85,9 +85,9 @@ impl HostPlace {
 /// What to do if a host is lost during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnHostLoss {
-    /// The others continue.
+    /// The other hosts continue.
     #[default]
     Continue,
-    /// The others are stopped as well.
+    /// The other hosts are stopped as well.
     Stop,
 }

@@ -37,38 +37,38 @@ pub enum RangeError {
         /// The range.
         range: String,
     },
-    /// More names than a run can have hosts.
+    /// The name stands for more hosts than a run can have.
     #[error("{name:?} names {count} hosts: expected at most {most}")]
     TooMany {
         /// The whole name.
         name: String,
-        /// How many names it stands for.
+        /// Number of names for which it stands.
         count: u128,
         /// Maximum number of names.
         most: usize,
     },
 }
 
-/// Maximum number of digits of a number.
+/// Maximum number of digits in a number.
 const MOST_DIGITS: usize = 18;
 
 /// A part of a name.
 enum Piece<'a> {
     /// Itself.
     Text(&'a str),
-    /// Alternatives from a pair of brackets.
+    /// Alternatives in a pair of brackets.
     Numbers(Vec<Numbers>),
 }
 
-/// Consecutive numbers, padded with zeros to this many digits.
+/// Consecutive numbers, padded with zeros to a number of digits.
 struct Numbers {
     first: u64,
     last: u64,
     width: usize,
 }
 
-/// The names that a list stands for, in order: `a,node[1-2]` is a, node1, node2. The number in the last
-/// brackets changes fastest. A name stands for at most `most` names.
+/// Expands a list to the names for which it stands, in order: `a,node[1-2]` is a, node1, node2. The number in
+/// the last brackets changes fastest. A name stands for at most `most` names.
 pub(super) fn expand(list: &str, most: usize) -> Result<Vec<String>, RangeError> {
     let mut names = Vec::new();
     for name in names_of(list).filter(|name| !name.is_empty()) {

@@ -10,7 +10,8 @@ const PROFILES: &[Choice] = &[
     Choice { name: "act", help: "Aerospike's certification test for solid state disks" },
 ];
 
-/// The command line has its own `--profile`, which creates the jobs. In a job file, the jobs exist already.
+/// Refuses `profile` in a job file, where the jobs exist already. On the command line, `--profile` creates the
+/// jobs.
 fn refuse_in_jobs(_: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if context.parse_only {
         return Ok(());

@@ -1,6 +1,7 @@
-//! `--profile=act`: the load of a database's certification test for solid state disks (Aerospike's ACT, whose documentation
-//! says what it does). Small random reads at a fixed rate, from several threads per device, together with large writes that carry
-//! half as many records; the share of reads that take longer than 1, 8 and 64 ms shows whether the device keeps up.
+//! `--profile=act`: the load of a database's certification test for solid state disks (Aerospike's ACT,
+//! according to its documentation). Small random reads at a fixed rate, from several threads per device,
+//! together with large writes that carry half as many records; the share of reads that take longer than 1, 8
+//! and 64 ms shows whether the device keeps up.
 
 use super::Profile;
 use crate::diagnostic::{Diagnostic, Origin};
@@ -118,7 +119,7 @@ fn preparation(device: &str, _: &ActOptions) -> Vec<Section> {
     ]
 }
 
-/// Why the options yield no load.
+/// Why the options do not define a load.
 fn unfit(own: &ActOptions) -> Option<String> {
     let most_threads = READS_PER_SECOND * u64::from(own.load);
     if own.load == 0 {
@@ -145,7 +146,7 @@ fn unfit(own: &ActOptions) -> Option<String> {
     own.test_duration.is_zero().then(|| "test-duration=0 leaves no time to test".into())
 }
 
-/// With `prep`, options of the load have no effect.
+/// Notes that options of the load have no effect with `prep`.
 fn notes(defaults: &JobSpec) -> Vec<Message> {
     let of_load = PROFILE.own_options.iter().filter(|name| !matches!(**name, "device-names" | "prep"));
     of_load

@@ -1,4 +1,4 @@
-//! Built-in workloads (`--profile`): each creates jobs from its own options.
+//! Built-in workloads (`--profile`): each one creates jobs from its own options.
 
 mod act;
 mod tiobench;
@@ -12,7 +12,7 @@ use crate::spec::JobSpec;
 pub(crate) struct Profile {
     /// Name given to `--profile`.
     pub(crate) name: &'static str,
-    /// Options that belong to this profile only.
+    /// Options that belong only to this profile.
     pub(crate) own_options: &'static [&'static str],
     /// Translates the profile's options to job options: names and values.
     pub(crate) meanings: fn(&JobSpec) -> Vec<(&'static str, String)>,

@@ -1,5 +1,5 @@
-//! The options of the program itself, one declaration each (see [`ProgramOptions`]); parsing, the usage text, the manual
-//! page, completions and docs/options.md follow from it.
+//! The options of the program itself, one declaration each (see [`ProgramOptions`]); parsing, the usage text,
+//! the manual page, completions and docs/options.md are derived from it.
 
 mod declarations;
 mod setters;
@@ -22,7 +22,7 @@ pub enum Argument {
     Optional,
 }
 
-/// Which values an option of the program takes, if these form a list.
+/// The values of a program option, if they can be listed.
 #[derive(Debug, Clone, Copy)]
 enum Values {
     /// Not a list.
@@ -42,23 +42,23 @@ pub struct ProgramOption {
     pub argument: Argument,
     /// Name of the value in the usage text.
     pub placeholder: &'static str,
-    /// Whether it works in this version.
+    /// True if the option works in this version.
     pub built: bool,
-    /// True if it is known, but left out of the usage text.
+    /// True if the option is known but left out of the usage text.
     pub hidden: bool,
     help: &'static str,
     values: Values,
     apply: Setter,
 }
 
-/// Applies an option: it changes a setting, prints something, or is all that the program does.
+/// Applies an option: it changes a setting, prints something, or is the only action of the program.
 type Setter = fn(&mut ProgramOptions, &mut Given<'_>) -> Result<(), Outcome>;
 
-/// An option as given, and what its effect depends on.
+/// An option as given, with the context on which its effect depends.
 pub(crate) struct Given<'a> {
     pub(crate) option: &'static ProgramOption,
     pub(crate) value: Option<&'a str>,
-    /// What the program was called by.
+    /// The name by which the program was called.
     pub(crate) program_name: &'a str,
     /// Used to look up engines.
     pub(crate) source: &'a dyn Source,
@@ -81,7 +81,7 @@ impl ProgramOption {
         apply: |_, _| Ok(()),
     };
 
-    /// Its effect, in one line.
+    /// Description of the option, in one line.
     pub fn help(&self, formats: &[&'static FormatDeclaration]) -> String {
         self.help.replace("{formats}", &formats::help(formats))
     }
@@ -96,7 +96,7 @@ impl ProgramOption {
     }
 }
 
-/// Its entry in the usage text: option, value and help.
+/// The option's entries in the usage text: option, value and help.
 pub(crate) fn usage_entries(
     formats: &[&'static FormatDeclaration],
 ) -> impl Iterator<Item = (String, String)> {
@@ -111,7 +111,7 @@ pub(crate) fn find(name: &str) -> Option<&'static ProgramOption> {
     ALL.iter().find(|option| option.name == name)
 }
 
-/// Applies an option of the program; an outcome means that nothing else is to be done.
+/// Applies an option of the program. If it returns an outcome, the program has nothing else to do.
 pub(crate) fn apply(program: &mut ProgramOptions, mut given: Given<'_>) -> Result<(), Outcome> {
     (given.option.apply)(program, &mut given)
 }
@@ -119,10 +119,10 @@ pub(crate) fn apply(program: &mut ProgramOptions, mut given: Given<'_>) -> Resul
 /// Turns declarations into a struct with one documented field per option that has a value, and a table of
 /// [`ProgramOption`].
 ///
-/// A declaration reads: the help text as documentation; name, whether a value follows, how the usage text names
-/// it; further properties of [`ProgramOption`] by name; the function of `setters` that carries it out. The
-/// function receives the field given in its parentheses (with its type, its default if that differs from the
-/// type's, and remarks on the field), or the whole struct if none is given.
+/// A declaration consists of the help text as documentation; the name, whether a value follows, and the value's
+/// name in the usage text; further properties of [`ProgramOption`] by name; and the function of `setters` that
+/// applies the option. The function receives the field given in its parentheses (with its type, its default if
+/// that differs from the type's, and remarks on the field), or the whole struct if none is given.
 macro_rules! program_options {
     (
         $(#[doc = $about:literal])+

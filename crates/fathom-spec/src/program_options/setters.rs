@@ -1,4 +1,4 @@
-//! The effects of the program's options. Each function is named in the declarations of the options that use it.
+//! The effects of the program's options. The declaration of each option names the function that applies it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::spec::{Eta, IdleProfile, Requirement, Trigger};
 use crate::value::{TimeUnit, parse_time};
 use fathom_verify::method::Method;
 
-/// Whether to continue with the next option; an outcome is all that the program does.
+/// Whether to continue with the next option. An outcome is the only result of the program.
 type Effect = Result<(), Outcome>;
 
 impl<'a> Given<'a> {
@@ -24,7 +24,7 @@ impl<'a> Given<'a> {
         self.value.unwrap_or("")
     }
 
-    /// The value is wrong: prints fio's lines, then ours.
+    /// Refuses a wrong value: prints fio's lines, then fathom's.
     fn refused(&self, lines: &[String], expected: &str) -> Effect {
         let mut messages: Vec<Message> = lines.iter().map(Message::stderr).collect();
         let name = format!("--{}", self.option.name);
@@ -37,12 +37,12 @@ fn answer(text: String) -> Effect {
     Err(Outcome::Exit(Reply { messages: vec![Message::stdout(text)], exit: 0 }))
 }
 
-/// Accepted without effect: fathom has no memory pool, and its limit on clones is fixed.
+/// Accepts an option without effect: fathom has no memory pool, and its limit on clones is fixed.
 pub(super) fn nothing(_: &mut ProgramOptions, _: &mut Given<'_>) -> Effect {
     Ok(())
 }
 
-/// Known, but not built yet.
+/// Refuses an option that is known but not built yet.
 pub(super) fn refuse(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
     let text = given.value.map_or(String::new(), |value| format!("={value}"));
     let line = Diagnostic::general(
@@ -120,7 +120,7 @@ pub(super) fn append_terse(program: &mut ProgramOptions, given: &mut Given<'_>) 
     Ok(())
 }
 
-/// An exclusive format cannot be combined with another.
+/// Refuses an exclusive format together with another one.
 fn refuse_company(names: &[String], given: &Given<'_>) -> Effect {
     let mut formats = names.iter().filter_map(|name| formats::find(given.formats, name));
     let loner = formats.find_map(|format| Some((format.name, format.stands_alone?)));

@@ -6,8 +6,8 @@ use crate::spec::JobSpec;
 use crate::value::{Distribution, Rw, SizeSpec};
 use fathom_stats::Direction;
 
-/// The map cannot track blocks that do not start at multiples of their size, nor directions with different
-/// alignments. An alignment equal to the default changes nothing.
+/// Turns the map off if it cannot track the blocks: they do not start at multiples of their size, or directions
+/// have different alignments. An alignment equal to the default has no effect.
 pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let aligned = Direction::ALL.iter().any(|direction| {
         job.block_size.ba[*direction].is_some_and(|align| align != job.smallest_block(*direction))
@@ -24,7 +24,7 @@ pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>
     Ok(())
 }
 
-/// A distribution that prefers some blocks must be able to repeat them.
+/// Turns the map off for a distribution that prefers some blocks, because these must be able to repeat.
 pub(super) fn distribution_turns_map_off(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
     if job.io_type.random_distribution != Distribution::Random {
         job.io_type.norandommap = true;
@@ -32,7 +32,7 @@ pub(super) fn distribution_turns_map_off(job: &mut JobSpec, _: &mut Review<'_>) 
     Ok(())
 }
 
-/// Direct I/O requires whole sectors.
+/// Warns about block sizes that direct I/O does not support, because it requires whole sectors.
 pub(super) fn warn_unaligned_direct(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.block_size.bs_unaligned && job.io_type.direct {
         review.warn("fio: bs_unaligned may not work with raw io");
@@ -40,7 +40,7 @@ pub(super) fn warn_unaligned_direct(job: &mut JobSpec, review: &mut Review<'_>) 
     Ok(())
 }
 
-/// The length of an I/O has 32 bits, and the kernel moves less than 2 GiB at a time anyway.
+/// Refuses blocks whose length does not fit into 32 bits; the kernel moves less than 2 GiB at a time anyway.
 pub(super) fn check_longest(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let longest = Direction::ALL.iter().map(|direction| job.largest_block(*direction)).max().unwrap_or(0);
     if longest > u64::from(u32::MAX) {
@@ -56,7 +56,8 @@ pub(super) fn check_longest(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// A write covers exactly what was trimmed before it.
+/// Notes that the block size of writes has no effect if each write covers exactly the blocks that were trimmed
+/// before it.
 pub(super) fn note_size_of_trimmed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mode = job.io_type.rw.rw;
     let differ = job.block_sizes(Direction::Write) != job.block_sizes(Direction::Trim);
@@ -69,7 +70,7 @@ pub(super) fn note_size_of_trimmed(job: &mut JobSpec, review: &mut Review<'_>) -
     Ok(())
 }
 
-/// There must be room for at least one block.
+/// Refuses a size that has no room for a block.
 pub(super) fn check_size(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(SizeSpec::Bytes(size)) = job.size.size else {
         return Ok(());

@@ -1,11 +1,11 @@
-//! Options for the content of buffers that exclude or overrule one another.
+//! Options for buffer content that exclude or override one another.
 
 use super::Review;
 use crate::diagnostic::Rejected;
 use crate::options::buffers::DedupeMode;
 use crate::spec::JobSpec;
 
-/// Each page of the working set is written once, and counts as unique.
+/// Checks the working set, whose pages are each written once and count as unique.
 pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let Some(percent) = buffers.dedupe_percentage else { return Ok(()) };
@@ -25,7 +25,7 @@ pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> R
     Ok(())
 }
 
-/// Reports options without effect because another option determines the content.
+/// Notes options without effect because another option determines the content.
 pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let compresses = buffers.buffer_compress_percentage.is_some();
@@ -36,7 +36,8 @@ pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
         let overruled = [
             ("zero_buffers", buffers.zero_buffers),
             ("scramble_buffers", buffers.scramble_buffers),
-            // Every write gets new content anyway, so enabling it is valid, and disabling it has no effect.
+            // Every write gets new content anyway, so enabling this is redundant, but disabling it has no
+            // effect.
             ("refill_buffers", !buffers.refill_buffers),
         ];
         idle.extend(

@@ -5,24 +5,24 @@ use crate::diagnostic::Rejected;
 use crate::options::depth::IoSubmitMode;
 use crate::spec::JobSpec;
 
-/// Engines that finish each I/O before the next have a depth of 1.
+/// Limits the depth to 1 for engines that complete each I/O before the next.
 pub(super) fn cap_synchronous(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     job.asked_iodepth = job.depth.iodepth;
     let synchronous = review.engine_of(job).is_some_and(|engine| engine.synchronous);
-    // Threads that submit for the job give a synchronous engine a queue depth.
+    // Threads that submit I/Os for the job give a synchronous engine a queue depth.
     let offloaded = job.depth.io_submit_mode == IoSubmitMode::Offload;
     if !synchronous || offloaded || job.depth.iodepth <= 1 {
         return Ok(());
     }
-    // The run reports this after laying out the files. For vsync the depth still matters: it merges adjacent
-    // blocks up to this number.
+    // The run itself reports this, after laying out the files. For vsync, the depth still matters, because
+    // adjacent blocks are merged up to this number.
     if job.engine.ioengine.name != "vsync" {
         job.depth.iodepth = 1;
     }
     Ok(())
 }
 
-/// Fills in unset batch sizes, and limits those beyond the depth.
+/// Fills in unset batch sizes, and limits batch sizes to the depth.
 pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
     let depth = &mut job.depth;
     let limit = depth.iodepth;
@@ -39,7 +39,7 @@ pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(),
     Ok(())
 }
 
-/// Some engines can only be used by the thread that set them up.
+/// Refuses offloading for engines that can be used only by the thread that set them up.
 pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let engine = job.engine.ioengine.name.as_str();
     let refuses = review.engine_of(job).is_some_and(|engine| engine.one_thread);
@@ -53,7 +53,7 @@ pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// Only one option may set the priority of individual I/Os.
+/// Refuses several options that set the priority of individual I/Os.
 pub(super) fn check_command_priorities(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("cmdprio_percentage") && job.is_set("cmdprio_bssplit") {
         return Err(review.refuse(

@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// Atomic writes need an engine that has them, and direct I/O.
+/// Requires direct I/O for atomic writes, and an engine that supports them.
 pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !job.engine.atomic {
         return Ok(());
@@ -21,7 +21,7 @@ pub(super) fn check_atomic(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// Syncing the whole file system at the end is up to the engine.
+/// Requires an engine that can sync a whole file system.
 pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.io_type.end_syncfs && !review.engine_of(job).is_some_and(|engine| engine.syncfs) {
         let engine = &job.engine.ioengine.name;
@@ -34,7 +34,7 @@ pub(super) fn check_syncfs(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// A trim command with several ranges needs an engine that can send one.
+/// Requires an engine that can send a trim command with several ranges.
 pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.engine.num_range > 1 && review.engine_of(job).is_none_or(|engine| !engine.many_ranges) {
         let engine = &job.engine.ioengine.name;
@@ -47,7 +47,7 @@ pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// A mapped file cannot be replaced between two loops while it is mapped.
+/// Refuses to replace files between two loops while they are mapped.
 pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let maps_files = review.engine_of(job).is_some_and(|engine| engine.maps_files);
     if job.file.unlink_each_loop && job.job_description.loops > 1 && maps_files {
@@ -60,7 +60,7 @@ pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>)
     Ok(())
 }
 
-/// Engines without files have nothing to pre-read.
+/// Drops `pre_read` for engines without files.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.file.pre_read
         && review.engine_of(job).is_some_and(|engine| !engine.has_files() || !engine.moves_data())

@@ -4,15 +4,15 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// Number of clones of all jobs.
+/// Maximum number of clones of all jobs together.
 const MOST_CLONES: u64 = 4096;
 
-/// A group's latency percentiles are reported once, so its jobs have to agree on them.
+/// Requires the same latency percentiles in all jobs of a group, because they are reported once for the group.
 pub(super) fn check_latency_percentiles(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !job.measurement.group_reporting || opens_group(job) {
         return Ok(());
     }
-    // Walk back through the group to the job that opened it.
+    // Walks back through the group to the job that opened it.
     for earlier in review.earlier.iter().rev() {
         if earlier.measurement.lat_percentiles != job.measurement.lat_percentiles {
             return Err(review.refuse(
@@ -33,7 +33,7 @@ pub(super) fn opens_group(job: &JobSpec) -> bool {
     job.threads.stonewall || job.measurement.new_group
 }
 
-/// A run has a maximum number of clones.
+/// Refuses jobs beyond the maximum number of clones in a run.
 pub(super) fn check_job_count(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let clones = |job: &JobSpec| u64::from(job.job_description.numjobs);
     let total: u64 = review.earlier.iter().map(clones).sum::<u64>() + clones(job);
@@ -50,12 +50,13 @@ pub(super) fn check_job_count(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     Ok(())
 }
 
-/// Maximum number of I/Os in flight over all clones of a run. The memory for each is allocated before the run starts.
+/// Maximum number of I/Os in flight over all clones of a run. The memory for each I/O is allocated before the
+/// run starts.
 const MOST_IN_FLIGHT: u64 = 1 << 27;
 /// Maximum number of files over all clones of a run.
 const MOST_FILES: u64 = 1 << 23;
 
-/// Options that cost memory per clone are limited over the whole run as well.
+/// Limits options that cost memory for each clone, in total over the run.
 pub(super) fn check_amounts(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     type Amount = fn(&JobSpec) -> u64;
     let amounts: [(&str, Amount, u64); 2] = [

@@ -8,7 +8,7 @@ use crate::options::file::ZoneMode;
 use crate::options::io_type::Split;
 use crate::spec::JobSpec;
 
-/// With a single host, names cannot collide.
+/// Notes that the option has no effect with a single host, whose names cannot collide with others.
 pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("unique_filename") && review.host.is_none() {
         review.note(format!(
@@ -19,7 +19,7 @@ pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -
     Ok(())
 }
 
-/// `split` needs blocks, an end, and files that all hosts see.
+/// Requires of `split` that the data consists of blocks, has an end, and is in files that all hosts see.
 pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let split = job.io_type.split;
     if split == Split::None {
@@ -66,7 +66,7 @@ pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     }
 }
 
-/// `host_rotation` needs something that differs between hosts.
+/// Requires of `host_rotation` that hosts work on different data.
 pub(super) fn check_rotation(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.io_type.host_rotation == 0 {
         return Ok(());
@@ -89,7 +89,7 @@ pub(super) fn check_rotation(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
 }
 
 impl JobSpec {
-    /// Hosts and groups that run it; all of them if it names none.
+    /// Hosts and groups that run the job; empty if it names none, so that all hosts run it.
     pub fn wanted_hosts(&self) -> &[String] {
         self.threads.host.as_ref().map_or(&[], |names| &names.0)
     }
@@ -99,7 +99,8 @@ impl JobSpec {
         self.io_type.split != Split::None || self.io_type.offset_increment_over_hosts
     }
 
-    /// True if its names are generated in a directory with separate names for each host (`unique_filename`).
+    /// True if the job's names are generated in a directory that has separate names for each host
+    /// (`unique_filename`).
     pub fn has_files_of_host(&self, host: &HostPlace) -> bool {
         let file = &self.file;
         let are_generated = file.directory.is_some()

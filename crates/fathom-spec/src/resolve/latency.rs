@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// Each depth is judged by the I/Os of one window, so the window must be set.
+/// Requires a window, because each depth is judged by the I/Os of one window.
 pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.latency;
     let has_target = options.latency_target.is_some_and(|target| !target.is_zero());

@@ -1,4 +1,4 @@
-//! Log options that need one another.
+//! Log options that depend on one another.
 
 use super::Review;
 use crate::diagnostic::Rejected;
@@ -15,7 +15,7 @@ const MODIFIERS: [&str; 7] = [
     "log_alternate_epoch",
 ];
 
-/// Only latency logs contain issue times, after the offset.
+/// Notes that only latency logs contain issue times.
 pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.measurement;
     if options.log_issue_time && (options.write_lat_log.is_none() || !options.log_offset) {
@@ -28,10 +28,10 @@ pub(super) fn check_issue_time(job: &mut JobSpec, review: &mut Review<'_>) -> Re
     Ok(())
 }
 
-/// The clocks of Linux by number, `CLOCK_REALTIME` to `CLOCK_TAI`.
+/// The clocks of Linux by number, from `CLOCK_REALTIME` to `CLOCK_TAI`.
 const CLOCKS: [u32; 11] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11];
 
-/// With a clock that does not exist, log times would silently become times since the start.
+/// Refuses a clock that does not exist; log times would otherwise silently be times since the start.
 pub(super) fn check_epoch_clock(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.measurement.log_alternate_epoch_clock_id {
         Some(clock) if !CLOCKS.contains(&clock) => Err(review.refuse_in_our_words(
@@ -45,7 +45,7 @@ pub(super) fn check_epoch_clock(job: &mut JobSpec, review: &mut Review<'_>) -> R
     }
 }
 
-/// Reports log options without effect because no such log is written.
+/// Notes log options without effect because the job does not write such a log.
 pub(super) fn note_idle_options(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.measurement;
     let asks =

@@ -1,10 +1,10 @@
-//! What is measured and what is tolerated.
+//! What a job measures, and which errors it tolerates.
 
 use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// A job that ignores errors must also continue after them.
+/// Makes a job that ignores errors also continue after them.
 pub(super) fn ignore_error_continues(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
     if let Some(ignored) = &job.error_handling.ignore_error {
         let classes = &mut job.error_handling.continue_on_error;

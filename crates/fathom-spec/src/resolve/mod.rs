@@ -1,5 +1,5 @@
-//! Rules across options: combinations that are wrong, that imply others, or that deserve a
-//! note. They run once for each job when it is complete, in a fixed order.
+//! Rules across options: combinations that are wrong, that imply other options, or that deserve a note. The
+//! rules run once for each job when it is complete, in a fixed order.
 
 mod block_size;
 mod buffers;
@@ -28,8 +28,8 @@ use crate::hosts::HostPlace;
 use crate::message::Message;
 use crate::spec::JobSpec;
 
-/// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported
-/// together.
+/// Rules for each job, in the order in which they run. They all run even if one refuses the job, so that all
+/// errors are reported together.
 const RULES: &[Rule] = &[
     tree::shape_tree,
     wait::check_waitee,
@@ -76,7 +76,7 @@ const RULES: &[Rule] = &[
     steady_state::check_window,
 ];
 
-/// Rules that check valid jobs against limits of the run, in order of execution.
+/// Rules that check valid jobs against the limits of a run, in the order in which they run.
 const RULES_OF_THE_RUN: &[Rule] = &[
     logs::check_issue_time,
     logs::check_epoch_clock,
@@ -94,7 +94,7 @@ fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(),
     hold_against(rules, job, review)
 }
 
-/// All of them run, so that all errors of a refused job are reported together.
+/// Runs all rules, even if one refuses the job, so that all errors are reported together.
 fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mut verdict = Ok(());
     for rule in rules {

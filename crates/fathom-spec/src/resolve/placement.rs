@@ -5,7 +5,7 @@ use crate::diagnostic::Rejected;
 use crate::options::engine::{DataPlacement, PlacementSelect};
 use crate::spec::JobSpec;
 
-/// The placement options must be unambiguous, and the engine must support placement.
+/// Requires that the placement options are unambiguous and that the engine supports placement.
 pub(super) fn check_placement(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.engine;
     if options.fdp && job.is_set("dataplacement") && options.dataplacement != DataPlacement::Fdp {

@@ -1,4 +1,4 @@
-//! `sprandom`: what a preconditioning pass requires, and what it excludes.
+//! `sprandom`: the requirements of a preconditioning pass, and the options that it excludes.
 
 use super::Review;
 use crate::diagnostic::{Diagnostic, Rejected};
@@ -10,7 +10,8 @@ use crate::spec::JobSpec;
 use crate::value::{Distribution, Rw};
 use fathom_stats::Direction;
 
-/// Maximum number of regions. With more, neighbouring regions would differ by less than a disk can show.
+/// Maximum number of regions. With more regions, the difference between adjacent ones would have no visible
+/// effect on a disk.
 const REGIONS: u32 = 100_000;
 
 /// Requires random writes of one block size with the LFSR generator, and a valid number of regions.
@@ -42,7 +43,7 @@ pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> 
     Ok(())
 }
 
-/// Sets the options that the pass needs, and rejects other values.
+/// Sets the options that the pass needs, and refuses other values.
 fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let needed = [
         ("random_generator", "lfsr", job.io_type.random_generator == RandomGenerator::Lfsr),
@@ -71,7 +72,7 @@ fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), 
     Err(Rejected)
 }
 
-/// Features that cannot be combined with a preconditioning pass.
+/// Names a feature of the job that cannot be combined with a preconditioning pass.
 fn unfit(job: &JobSpec) -> Option<String> {
     let options = &job.io_type;
     let sizes = job.block_sizes(Direction::Write);

@@ -7,7 +7,7 @@ use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;
 use fathom_stats::Direction;
 
-/// A direction is limited in bytes or in I/Os per second, not both.
+/// Refuses to limit a direction both in bytes and in I/Os per second.
 pub(super) fn check_exclusive(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rate = &job.rate;
     if Direction::ALL.iter().any(|&direction| rate.rate[direction] > 0 && rate.rate_iops[direction] > 0) {
@@ -20,7 +20,7 @@ pub(super) fn check_exclusive(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     Ok(())
 }
 
-/// A minimum above the cap can never be met.
+/// Refuses a minimum rate above the limit, which can never be reached.
 pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rate = &job.rate;
     let above = |minimum: u64, cap: u64| minimum > 0 && cap > 0 && minimum > cap;
@@ -42,7 +42,7 @@ pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// What an open loop requires, and options that need an open loop.
+/// Checks the requirements of an open loop, and options that need one.
 pub(super) fn check_open_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let name = job.name.clone();
     if !job.rate.open_loop {

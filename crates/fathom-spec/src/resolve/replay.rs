@@ -7,7 +7,7 @@ use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;
 use crate::value::split_file_names;
 
-/// Options that a log overrides: it sets direction, offset, size and time of every I/O.
+/// Options that a log overrides, because it determines direction, offset, size and time of every I/O.
 const DECIDED_BY_LOG: [&str; 28] = [
     "rw",
     "bs",
@@ -39,7 +39,7 @@ const DECIDED_BY_LOG: [&str; 28] = [
     "fill_device",
 ];
 
-/// A log is replayed unchanged, so a replaying job cannot record or verify.
+/// Refuses recording and verification in a job that replays a log, because the log is replayed unchanged.
 pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.replay.read_iolog.is_none() {
         return Ok(());
@@ -73,7 +73,7 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// Replay options have no effect without a replay, and lists must have equal lengths.
+/// Notes replay options without effect because no log is replayed, and requires lists of equal lengths.
 pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let traces = job.replay.read_iolog.as_deref().map_or(0, |list| split_file_names(list).len());
     let name = job.name.clone();

@@ -7,7 +7,7 @@ use super::groups::opens_group;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// The window must be a multiple of the sampling interval, which is at least a second.
+/// Requires a window that is a multiple of the sampling interval, which is at least a second.
 pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (duration, interval) =
         (job.steady_state.steadystate_duration, job.steady_state.steadystate_check_interval);
@@ -34,7 +34,8 @@ pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// A reporting group reaches its steady state as a whole.
+/// Requires the same criterion in all jobs of a reporting group, because the group reaches its steady state as
+/// a whole.
 pub(super) fn check_group(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !job.measurement.group_reporting || opens_group(job) {
         return Ok(());

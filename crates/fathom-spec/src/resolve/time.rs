@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// `time_based` needs a runtime; without one the flag is dropped.
+/// Drops `time_based` in a job without a runtime.
 pub(super) fn drop_time_based_without_runtime(
     job: &mut JobSpec,
     review: &mut Review<'_>,

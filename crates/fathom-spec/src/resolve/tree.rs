@@ -16,7 +16,7 @@ pub fn directories(width: u32, depth: u32) -> Option<u32> {
     Some(all)
 }
 
-/// The shape of a tree determines the number of its files, and their names are generated.
+/// Derives the number of files from the shape of the tree, and refuses options that would name them.
 pub(super) fn shape_tree(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let name = job.name.clone();
     if job.file.tree_files == 0 {

@@ -8,7 +8,7 @@ use crate::value::Rw;
 use fathom_stats::Direction;
 use fathom_verify::method::Method;
 
-/// True if the job verifies at all.
+/// True if the job verifies data.
 fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
@@ -18,7 +18,7 @@ fn writes(job: &JobSpec) -> bool {
     !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
 }
 
-/// `verify=pattern` needs a pattern, and a pattern implies verification.
+/// Requires a pattern for `verify=pattern`. A pattern implies verification.
 pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let has_pattern = job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
     if has_pattern && !verifies(job) {
@@ -38,7 +38,7 @@ pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     ))
 }
 
-/// A ledger needs blocks that identify their write, and files that stay.
+/// Requires blocks that identify their write, and files that stay, for a ledger.
 pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(place) = &job.verification.verify_ledger else { return Ok(()) };
     let problem = match job.verification.verify {
@@ -61,7 +61,7 @@ pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     ))
 }
 
-/// Data that an earlier run appended begins where the file ended at that time.
+/// Refuses to verify data that an earlier run appended, because it begins where the file ended at that time.
 pub(super) fn check_appended(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.only_checks() && job.size.file_append {
         false => Ok(()),
@@ -76,7 +76,7 @@ pub(super) fn check_appended(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
     }
 }
 
-/// `verify_interval` must divide every block that is written or read.
+/// Requires that `verify_interval` divides every block that is written or read.
 pub(super) fn fit_interval(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !verifies(job) {
         return Ok(());
@@ -99,7 +99,7 @@ pub(super) fn fit_interval(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     check_room(job, interval, review)
 }
 
-/// An interval must hold its header and a byte of data.
+/// Requires that an interval has room for its header and at least a byte of data.
 fn check_room(job: &JobSpec, interval: u64, review: &mut Review<'_>) -> Result<(), Rejected> {
     let room = header_room(job);
     if interval > room || room == 0 {
@@ -115,7 +115,7 @@ fn check_room(job: &JobSpec, interval: u64, review: &mut Review<'_>) -> Result<(
     ))
 }
 
-/// Bytes of header and checksum.
+/// Size of header and checksum in bytes.
 fn header_room(job: &JobSpec) -> u64 {
     match job.verification.verify {
         VerifyMethod::By(method) => method.header_room(job.verification.verify_header_format.format()) as u64,
@@ -127,7 +127,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// `verify_offset` must keep the header inside its interval, without overwriting itself.
+/// Requires that `verify_offset` keeps the header inside its interval, without overwriting itself.
 pub(super) fn check_header_place(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(at) = job.verification.verify_offset.map(u64::from).filter(|&at| at > 0) else { return Ok(()) };
     let room = header_room(job);
@@ -158,7 +158,7 @@ pub(super) fn check_header_place(job: &mut JobSpec, review: &mut Review<'_>) -> 
     Ok(())
 }
 
-/// Checks that need state which an earlier run cannot have saved.
+/// Disables checks that need state which an earlier run cannot have saved.
 pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Result<(), Rejected> {
     let knows_what_was_written = writes(job) && !job.verification.verify_only;
     if !verifies(job) || knows_what_was_written {
@@ -173,7 +173,7 @@ pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Re
     Ok(())
 }
 
-/// Without a map, blocks of different sizes may partly overwrite each other.
+/// Warns that without a map, blocks of different sizes may partly overwrite each other.
 pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let sizes = job.block_sizes(Direction::Write);
     if verifies(job) && writes(job) && job.io_type.norandommap && sizes.min != sizes.max {

@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// `wait_for` must name exactly one job, defined before this one.
+/// Requires that `wait_for` names exactly one job, which was defined before this one.
 pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(waitee) = job.threads.wait_for.clone() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Zones of the files, and amounts counted in zones.
+//! Zones of the files, and amounts given in zones.
 
 use super::Review;
 use crate::diagnostic::{Diagnostic, Rejected};
@@ -8,7 +8,7 @@ use crate::spec::JobSpec;
 use crate::value::SizeSpec;
 use fathom_stats::Direction;
 
-/// Amounts in zones need a zone size.
+/// Requires a zone size for amounts given in zones.
 pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.file.zonemode == ZoneMode::Zbd {
         return Ok(());
@@ -38,7 +38,7 @@ pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     Err(Rejected)
 }
 
-/// Without a zoned device, `zonesize` is the unit.
+/// Converts amounts in zones to bytes: without a zoned device, `zonesize` is the unit.
 fn turn_zones_into_bytes(job: &mut JobSpec) {
     let zone = job.file.zonesize;
     let in_bytes = |amount: &mut SizeSpec| {
@@ -51,7 +51,7 @@ fn turn_zones_into_bytes(job: &mut JobSpec) {
     job.size.size.iter_mut().chain(&mut job.size.io_size).chain(&mut job.file.zoneskip).for_each(in_bytes);
 }
 
-/// Requirements of each zone mode.
+/// Checks the requirements of each zone mode.
 pub(super) fn check_zone_mode(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.file.zonemode {
         ZoneMode::None => check_without_zones(job, review),
@@ -77,7 +77,7 @@ fn check_without_zones(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rej
     Ok(())
 }
 
-/// Rules that hold for any device; those that depend on the device are checked when it is opened.
+/// Checks the rules that hold for any device; rules that depend on the device are checked when it is opened.
 fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.verification.experimental_verify {
         return Err(review.refuse(

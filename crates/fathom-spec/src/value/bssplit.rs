@@ -18,7 +18,7 @@ const MOST_SHARES: usize = 64;
 pub struct BsShare {
     /// Block size in bytes.
     pub size: u64,
-    /// Percentage of I/Os; if empty or 0, it gets an equal share of what the others leave.
+    /// Percentage of the I/Os; if empty or 0, the size gets an equal share of what the others leave.
     pub percent: Option<u32>,
 }
 
@@ -27,8 +27,8 @@ pub struct BsShare {
 pub struct BlockSizeSplit(pub PerDirection<Vec<BsShare>>);
 
 impl BlockSizeSplit {
-    /// The split of a direction with every percentage filled in. The remainder of a sum below 100 goes to the
-    /// largest size.
+    /// The split of a direction with every percentage filled in. If the sum is below 100, the remainder goes to
+    /// the largest size.
     pub fn resolved(&self, direction: Direction) -> Vec<(u64, u32)> {
         let shares = &self.0[direction];
         let given: u32 = shares.iter().filter_map(|share| share.percent).sum();
@@ -70,7 +70,7 @@ fn parse_share(text: &str, context: &mut ParseContext<'_>) -> Result<BsShare, Va
         Some(percent) => {
             let (digits, rest) =
                 percent.split_at(percent.find(|c: char| !c.is_ascii_digit()).unwrap_or(percent.len()));
-            // Above 100, all numbers mean the same.
+            // All numbers above 100 have the same meaning.
             let number: u32 = digits.parse().unwrap_or(if digits.is_empty() { 0 } else { 100 });
             if !matches!(rest, "" | "%") {
                 if digits.is_empty() {

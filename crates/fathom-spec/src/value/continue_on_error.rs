@@ -41,7 +41,7 @@ impl fmt::Display for ContinueOnError {
             (true, true, false) => "io",
             (false, false, true) => "verify",
             (true, true, true) => "all",
-            // Used only for ignore_error, which has no separate word for it.
+            // This combination has no word of its own; only `ignore_error` uses it.
             (true, false, true) => "read,verify",
             (false, true, true) => "write,verify",
         })

@@ -13,7 +13,7 @@ use crate::definition::{Choice, OptionDef};
 /// Maximum number of zones for one direction.
 const MOST_ZONES: usize = 64;
 
-/// A share of the I/Os for a share of the range.
+/// A zone that gets a share of the I/Os, with its size as a share of the range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     /// Percentage of I/Os.
@@ -22,7 +22,7 @@ pub struct Zone {
     pub size: u32,
 }
 
-/// A share of the I/Os for a number of bytes.
+/// A zone that gets a share of the I/Os, with its size in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsoluteZone {
     /// Percentage of I/Os.
@@ -269,7 +269,7 @@ fn parse_zoned_abs(
     spread(&mut zones, &split_outside_parentheses(text, &[',']), |part| {
         let pairs = parse_pairs(part, context.kb_base)?;
         check_access(pairs.iter().map(|pair| u64::from(pair.0)).sum(), context)?;
-        // An empty length means everything after the other zones, and is stored as 0.
+        // An empty length stands for all bytes after the other zones; it is stored as 0.
         Ok(pairs.into_iter().map(|(access, size)| AbsoluteZone { access, size: size.unwrap_or(0) }).collect())
     })?;
     Ok(zones)

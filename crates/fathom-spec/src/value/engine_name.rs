@@ -55,7 +55,7 @@ impl OptionValue for EngineName {
         if text == "external" {
             return Err(ValueError::new("external:PATH, the path of a shared object (docs/external.md)"));
         }
-        // Old job files contain "linuxaio" or "aio" with various endings.
+        // Old job files contain "linuxaio" or "aio" with various endings, which mean libaio.
         let libaio = text.starts_with("linuxaio") || text.starts_with("aio");
         let name = if libaio { "libaio" } else { text };
         let engines = context.engines.as_deref();
@@ -63,7 +63,7 @@ impl OptionValue for EngineName {
             *self = EngineName { name: name.to_owned(), external: None };
             return Ok(());
         }
-        // A job file that is only checked may be meant for another machine.
+        // A job file that is only checked may be meant for another machine, so the engine need not exist.
         if context.parse_only && context.in_job_file {
             *self = EngineName { name: name.to_owned(), external: None };
             return Ok(());
@@ -76,7 +76,7 @@ impl OptionValue for EngineName {
     }
 }
 
-/// fio's lines about an engine that does not exist.
+/// The lines that fio prints about an engine that does not exist.
 pub(crate) fn not_loadable(name: &str) -> [Message; 3] {
     [
         Message::stdout(format!(

@@ -53,8 +53,8 @@ pub fn split_file_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Refuses directories that do not exist, except when only the text is checked: the job may be meant for
-/// another machine.
+/// Refuses directories that do not exist. When only the text is checked, they need not exist, because the job
+/// may be meant for another machine.
 pub(crate) fn check_directories(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
     if context.parse_only {
         return Ok(());

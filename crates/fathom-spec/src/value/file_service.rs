@@ -10,12 +10,12 @@ use crate::definition::{Choice, OptionDef};
 /// How the next file is chosen, and for how many I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum FileService {
-    /// One file after the other.
+    /// All files in turn.
     RoundRobin {
         /// Number of I/Os on a file before the next one.
         hold: u32,
     },
-    /// One file until it is done.
+    /// One file until it is done, then the next.
     Sequential {
         /// Number of I/Os on a file before the next choice.
         hold: u32,

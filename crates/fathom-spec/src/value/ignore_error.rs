@@ -14,7 +14,7 @@ pub struct IgnoreErrors {
     pub read: Vec<i32>,
     /// For writes.
     pub write: Vec<i32>,
-    /// For checks of the data.
+    /// Errors tolerated in checks of the data.
     pub verify: Vec<i32>,
 }
 

@@ -79,10 +79,10 @@ pub(crate) use per_direction::Element;
 
 /// A type of option values.
 pub trait OptionValue: Sized + PartialEq {
-    /// The initial value.
+    /// The value before any assignment.
     fn unset() -> Self;
 
-    /// Stores the text of an option; parts that the text leaves out keep their values.
+    /// Stores the text of an option. Parts that the text omits keep their values.
     fn assign(
         &mut self,
         text: &str,
@@ -124,11 +124,11 @@ impl OptionValue for String {
 pub(crate) trait Word: Copy {
     /// The initial value.
     const FIRST: Self;
-    /// The value a word stands for.
+    /// The value for which a word stands.
     fn parse_word(word: &str) -> Option<Self>;
 }
 
-/// Parses one word of a fixed list. Only the part before the first colon counts, because some options take
+/// Parses one word of a fixed list. Only the part before the first colon is compared, because some options take
 /// arguments after it.
 pub(crate) fn parse_choice<T: Word>(
     text: &str,
@@ -157,7 +157,7 @@ pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
     lines.join("\n")
 }
 
-/// Refuses a word that the option does not accept: lists those that it does, and names the closest.
+/// Refuses a word that the option does not accept: lists the accepted words and names the closest one.
 pub(crate) fn no_such_choice(
     definition: &OptionDef,
     written: &str,
@@ -174,7 +174,7 @@ pub(crate) fn no_such_choice(
 
 /// The value of a declaration's default.
 ///
-/// Defaults are checked by a test; one that did not parse would leave the value unset.
+/// A test checks all defaults; a default that did not parse would leave the value unset.
 pub(crate) fn default_value<T: OptionValue>(definition: &OptionDef) -> T {
     let mut value = T::unset();
     if let Some(text) = definition.default {
@@ -186,7 +186,7 @@ pub(crate) fn default_value<T: OptionValue>(definition: &OptionDef) -> T {
     value
 }
 
-/// A source without a machine: defaults do not depend on it.
+/// A source without a machine, for defaults, which do not depend on it.
 pub(crate) struct NoSource;
 
 impl Machine for NoSource {

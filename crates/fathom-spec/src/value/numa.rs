@@ -11,7 +11,7 @@ use crate::definition::OptionDef;
 /// Highest possible node number in Linux.
 const LAST_NODE: u32 = 1023;
 
-/// NUMA nodes of the machine. Whether they exist is only checked when the job runs.
+/// NUMA nodes of the machine. Whether they exist is checked only when the job runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NumaNodes {
     /// Every node.
@@ -27,7 +27,7 @@ pub enum NumaPolicy {
     Default,
     /// Memory of the node on which a thread runs.
     Local,
-    /// Memory of one node as long as there is some.
+    /// Memory of one node, as long as it has some.
     Prefer(u32),
     /// Only memory of these nodes.
     Bind(NumaNodes),

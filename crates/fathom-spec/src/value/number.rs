@@ -4,7 +4,7 @@ use super::{Element, OptionValue, ParseContext, ValueError};
 use crate::definition::{Kind, OptionDef};
 use crate::expression;
 
-/// A whole number as parsed, before it is converted to a type.
+/// A whole number as parsed, before its conversion to a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whole {
     /// The number, with the suffix applied.
@@ -13,7 +13,7 @@ pub(crate) struct Whole {
     pub(crate) ending: Ending,
 }
 
-/// Suffixes that change what a number counts.
+/// Suffixes that change the unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Plain,
@@ -21,7 +21,7 @@ pub(crate) enum Ending {
     Zones,
 }
 
-/// A number as used in options, with its suffix or as an expression; `kb_base` is 1024 or 1000.
+/// A number in an option, with a suffix or as an expression; `kb_base` is 1024 or 1000.
 pub fn parse_amount(text: &str, kb_base: u32) -> Option<f64> {
     parse_whole(text, kb_base).map(|whole| whole.value as f64)
 }
@@ -50,7 +50,7 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     };
     let (fraction, rest) = read_fraction(rest);
     let factor = multiplier(rest, kb_base);
-    // Without a suffix, there is no unit to take a fraction of.
+    // A fraction is valid only with a suffix, because it has no unit otherwise.
     if factor == 1 && fraction > 0 {
         return None;
     }
@@ -64,9 +64,10 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
     Some(Whole { value, ending })
 }
 
-/// A number consisting only of digits, as most are: every job starts with hundreds of them.
+/// Parses a number that consists only of digits. This case is fast, because every job starts with hundreds of
+/// such numbers.
 fn plain_digits(text: &str) -> Option<u64> {
-    // More digits may not fit.
+    // Longer numbers may not fit into 64 bits.
     if !(1..=18).contains(&text.len()) {
         return None;
     }
@@ -93,8 +94,8 @@ pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
     (fraction, &digits[end..])
 }
 
-/// The meaningless end of a number, which fio drops silently: `b5` in `4kb5`. Empty for numbers that are used
-/// completely.
+/// The end of a number that has no meaning and that fio drops silently, such as `b5` in `4kb5`. Empty for a
+/// number that is used completely.
 fn unread(text: &str) -> &str {
     let text = text.trim();
     let unsigned = text.trim_start_matches(['-', '+']);
@@ -122,10 +123,10 @@ pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result
     if rest.is_empty() {
         return Ok(());
     }
-    // Hexadecimal numbers have no units, which fio drops.
+    // Hexadecimal numbers have no units; fio drops these.
     let has_unit = read.contains(['x', 'X']) || read.ends_with(|c: char| c.is_ascii_alphabetic() || c == '%');
     let word = rest.trim();
-    // Some numbers are times in their own unit: cpuchunks=10us.
+    // Some numbers are times in a fixed unit, as in cpuchunks=10us.
     let is_time = matches!(word, "us" | "usec" | "ms" | "msec" | "s" | "sec");
     if !has_unit && !is_time && word.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
         return Err(ValueError::new(format!("one of k, m, g, t, p directly after {read}, not {word:?}")));
@@ -135,7 +136,7 @@ pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result
 }
 
 fn saturate(value: f64) -> Option<i128> {
-    // Far below the limits of i128, so the conversion cannot distort the number further.
+    // The limit is far below that of i128, so the conversion does not distort the number.
     (value.is_finite() && value.abs() < 1e30).then_some(value as i128)
 }
 
@@ -152,8 +153,8 @@ fn read_digits(text: &str, radix: u32) -> Option<(i128, &str)> {
     Some((value, &text[end..]))
 }
 
-/// The factor of a suffix. With the usual base, `k` and `ki` are 1024 and `kib` is 1000; with the other, `k` is
-/// 1000, `ki` and `kib` are 1024.
+/// The factor of a suffix. With base 1024, `k` and `ki` are 1024 and `kib` is 1000. With base 1000, `k` is
+/// 1000, and `ki` and `kib` are 1024.
 fn multiplier(suffix: &str, kb_base: u32) -> i128 {
     let letters = suffix.as_bytes();
     let power = match letters.first().map(u8::to_ascii_lowercase) {
@@ -175,7 +176,7 @@ fn multiplier(suffix: &str, kb_base: u32) -> i128 {
     base.pow(power)
 }
 
-/// Parses a number for an option, and checks it against the declared range and the range of its type.
+/// Parses a number for an option, and checks it against the declared range and against the range of its type.
 pub(crate) fn parse_bounded(
     text: &str,
     definition: &OptionDef,
@@ -269,7 +270,7 @@ impl OptionValue for bool {
     ) -> Result<(), ValueError> {
         let text = text.trim();
         if definition.kind == Kind::Flag {
-            // Without a value it means on; so does any number except 0.
+            // An option without a value is on; so is any number except 0.
             *self = match parse_whole(text, context.kb_base) {
                 _ if text.is_empty() => true,
                 Some(whole) => whole.value != 0,
@@ -309,7 +310,7 @@ fn parse_floats(
     context: &mut ParseContext<'_>,
 ) -> Result<Vec<f64>, ValueError> {
     let mut values = Vec::new();
-    // fio silently drops a comma and what follows it, but the user meant all of the numbers.
+    // fio silently drops a comma and the text after it, but the user meant all of the numbers.
     for part in text.split([':', ',']) {
         if values.len() == LIST_LENGTH {
             context.complain(format!("the list exceeding max length {LIST_LENGTH}"));
@@ -361,8 +362,8 @@ impl OptionValue for f64 {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        // Like fio: further values after a colon are reported and ignored; a comma and everything after it are
-        // ignored silently.
+        // As in fio, further values after a colon are reported and ignored, and a comma with everything after
+        // it is ignored silently.
         let mut parts = text.split(':');
         let first = parts.next().and_then(|part| part.split(',').next()).unwrap_or("");
         let values = parse_floats(first, definition, context)?;

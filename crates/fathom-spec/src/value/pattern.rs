@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 128 << 20;
 pub enum PatternPart {
     /// Fixed bytes.
     Bytes(Vec<u8>),
-    /// The content of a file, read where the job was written.
+    /// The content of a file, which is read on the machine where the job was written.
     File {
         /// Its name, as written.
         path: PathBuf,
@@ -126,7 +126,7 @@ fn read_bytes(text: &str) -> Result<(Vec<u8>, &str), ValueError> {
     read_decimal(text)
 }
 
-/// The end of the digits at the start of a text. A zero before an `x` starts the next number.
+/// The position after the digits at the start of a text. A zero before an `x` starts the next number.
 fn end_of_digits(text: &str, is_digit: impl Fn(char) -> bool) -> usize {
     let end = text.find(|letter: char| !is_digit(letter)).unwrap_or(text.len());
     let begins_hex = text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']);
@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// What fio makes of these patterns.
+    /// The expected bytes are what fio makes of these patterns.
     #[test]
     fn numbers_end_where_others_begin() {
         let rows: [(&str, &[u8]); 12] = [

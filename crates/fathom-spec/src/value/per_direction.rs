@@ -29,8 +29,8 @@ impl<T: Element> Element for Option<T> {
     }
 }
 
-/// Splits a value into its parts. Options with whole numbers are also split at `-` and `:`; a `-` at the start
-/// of a part is its sign.
+/// Splits a value into its parts. Whole numbers are also split at `-` and `:`; a `-` at the start of a part is
+/// its sign.
 pub(crate) fn split_values(text: &str, kind: Kind) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0usize);

@@ -8,7 +8,7 @@ use super::number_range::number_range;
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// More identifiers than any device has, which would indicate a mistyped range.
+/// Maximum number of identifiers. No device has more, so a larger number indicates a mistyped range.
 const MOST: usize = 1024;
 
 /// Placement identifiers in the order written.

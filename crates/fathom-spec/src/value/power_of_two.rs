@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// 1, 2, 4, and so on; suffixes as with other sizes.
+/// A power of two; suffixes are those of other sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerOfTwo(pub u32);
 

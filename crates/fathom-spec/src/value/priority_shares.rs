@@ -10,7 +10,7 @@ use super::range::split_outside_parentheses;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
 use crate::definition::OptionDef;
 
-/// The priority of a share if it differs from the other `cmdprio` options: class and level, and a hint.
+/// The priority of a share, with class, level and hint, if it differs from the other `cmdprio` options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnPriority {
     /// 1 real time, 2 best effort, 3 idle.
@@ -28,7 +28,7 @@ pub struct PriorityShare {
     pub size: u64,
     /// Percentage of the I/Os of this size.
     pub percent: u32,
-    /// Its priority, if it differs.
+    /// Priority of the share, if it differs from the other `cmdprio` options.
     pub priority: Option<OwnPriority>,
 }
 

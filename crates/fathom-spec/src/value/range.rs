@@ -84,7 +84,7 @@ impl OptionValue for PerDirection<SizeRange> {
     }
 }
 
-/// A single size is a range with equal ends.
+/// A single size is a range whose ends are equal.
 impl OptionValue for SizeRange {
     fn unset() -> Self {
         SizeRange::default()

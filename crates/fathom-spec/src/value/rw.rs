@@ -67,8 +67,8 @@ impl Rw {
 pub struct RwMode {
     /// Direction and pattern.
     pub rw: Rw,
-    /// Sequential: bytes added to the offset after each block, possibly negative. Random: number of I/Os per
-    /// random offset.
+    /// For sequential patterns, the bytes added to the offset after each block, possibly negative; for random
+    /// patterns, the number of I/Os per random offset.
     pub postfix: Option<i64>,
 }
 
@@ -102,8 +102,8 @@ impl OptionValue for RwMode {
     }
 }
 
-/// Refusal of a direction because of `--readonly`. Whether the job only reads (`verify_only`) is known only
-/// once it is complete.
+/// Refuses a direction because of `--readonly`. An exception for `verify_only` is possible only when the job is
+/// complete.
 pub(crate) fn refuse_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) -> ValueError {
     context.complain(format!(
         "fio: job <{}> has write or trim bit set, but fio is in read-only mode",

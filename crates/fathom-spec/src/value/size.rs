@@ -43,7 +43,7 @@ impl OptionValue for SizeSpec {
     ) -> Result<(), ValueError> {
         let expected =
             || ValueError::new("a size such as 512m, a percentage such as 50%, or zones such as 4z");
-        // Of several values, fio uses the last.
+        // If several values are given, the last one applies, as in fio.
         let parts = split_values(text, Kind::Int);
         let text = parts.last().copied().unwrap_or(text);
         let whole = parse_whole(text, context.kb_base).ok_or_else(expected)?;
@@ -63,7 +63,7 @@ impl OptionValue for SizeSpec {
             Ending::Zones => SizeSpec::Zones(u64::try_from(whole.value).map_err(|_| expected())?),
             Ending::Percent => {
                 if whole.value > 100 {
-                    // fio lays out a size above 100% forever, so it is refused like io_size.
+                    // fio never finishes laying out a size above 100%, so it is refused, as io_size is.
                     context.complain(format!(
                         "fio: {} values greater than 100% aren't supported",
                         definition.name

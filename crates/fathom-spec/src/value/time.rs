@@ -34,7 +34,7 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let text = text.trim();
     if text.starts_with('(') {
         let number = expression::evaluate(text, expression::Suffixes::Times(unit))?;
-        // The conversion saturates.
+        // The conversion saturates at the maximum.
         return (number >= 0.0).then(|| bounded(number as u64));
     }
     let text = text.strip_prefix('+').unwrap_or(text);
@@ -44,7 +44,7 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<Duration> {
     let word = word.trim().trim_start_matches('.');
     let factor = if word.is_empty() { unit.microseconds() } else { unit_microseconds(word)? };
     let parts = fraction * i128::from(factor);
-    // Times are stored in whole microseconds, so less cannot be represented.
+    // Times are stored in whole microseconds, so smaller fractions cannot be represented.
     if parts % FRACTION != 0 {
         return None;
     }
@@ -188,7 +188,7 @@ mod tests {
             let _ = seconds(&text);
         }
 
-        /// Several of them plus the clock fit into 64 bits of nanoseconds.
+        /// Several times plus the clock fit into 64 bits of nanoseconds.
         #[test]
         fn no_time_overflows(number in any::<u64>(), word in prop::sample::select(vec!["", "us", "ms", "s", "m", "h", "d"])) {
             let time = seconds(&format!("{number}{word}")).expect("a time");

@@ -13,11 +13,11 @@ pub enum VerifyMethod {
     By(Method),
 }
 
-/// The word for [`Method::Crc32c`] in old job files; it is listed first.
+/// The word for [`Method::Crc32c`] in old job files, which is listed first.
 const INTEL: Choice = Choice { name: "crc32c-intel", help: "CRC32C; for old job files" };
 
 impl VerifyMethod {
-    /// The words this value can be written as, with their meaning.
+    /// The words for this value, with their meaning.
     pub const CHOICES: &'static [Choice] = &{
         let mut choices = [Choice { name: "0", help: "Not at all" }; Method::ALL.len() + 2];
         let (mut index, mut place) = (0, 1);

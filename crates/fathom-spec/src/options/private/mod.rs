@@ -1,4 +1,4 @@
-//! The options of the built-in profiles.
+//! Options of the built-in profiles.
 
 use crate::definition::OptionDef;
 
