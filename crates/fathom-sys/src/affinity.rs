@@ -2,7 +2,7 @@
 
 use crate::errno::{Errno, check};
 
-/// The processors on which the calling thread may run, ascending.
+/// Returns the processors on which the calling thread may run, in ascending order.
 pub fn current() -> Result<Vec<u32>, Errno> {
     let mut mask = [0u64; 128];
     // SAFETY: the mask is as long as the size says; 0 is the calling thread.

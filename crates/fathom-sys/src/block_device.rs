@@ -13,11 +13,11 @@ const BLKFLSBUF: libc::c_ulong = 0x1261;
 const BLKSSZGET: libc::c_ulong = 0x1268;
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
-/// Maximum time for which a discard waits for another program's claim before it fails: half a second in total.
+/// Maximum number of attempts of a discard that another program's claim makes fail: half a second in total.
 const CLAIM_TRIES: u32 = 500;
 const CLAIM_PAUSE: Duration = Duration::from_millis(1);
 
-/// Size of a block device in bytes.
+/// Returns the size of a block device in bytes.
 pub fn size(fd: RawFd) -> Result<u64, Errno> {
     let mut bytes: u64 = 0;
     // SAFETY: BLKGETSIZE64 stores one u64 through the pointer.
@@ -25,7 +25,7 @@ pub fn size(fd: RawFd) -> Result<u64, Errno> {
     check(i64::from(result)).map(|_| bytes)
 }
 
-/// Bytes of a logical block, the smallest addressable unit.
+/// Returns the size in bytes of a logical block, the smallest addressable unit.
 pub fn logical_block_size(fd: RawFd) -> Result<u64, Errno> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: BLKSSZGET stores one int through the pointer.
@@ -34,7 +34,8 @@ pub fn logical_block_size(fd: RawFd) -> Result<u64, Errno> {
     u64::try_from(bytes).map_err(|_| Errno(libc::EINVAL))
 }
 
-/// The sysfs directories of the devices that make up the device of this one, such as the disks of a dm or md device.
+/// Returns the sysfs directories of the devices from which this one is built, such as the disks of a dm or md
+/// device.
 pub fn members(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
     entries.filter_map(|entry| fs::canonicalize(entry.path()).ok())
@@ -55,9 +56,9 @@ pub fn reread_partitions(fd: RawFd) -> Result<(), Errno> {
     check(i64::from(result)).map(|_| ())
 }
 
-/// Discards a range of a block device. The kernel claims the device for that, which fails with EBUSY while
-/// another program has it open with O_EXCL to check whether it is in use. That is brief, so the call is
-/// retried.
+/// Discards a range of a block device. The kernel claims the device for the discard, which fails with EBUSY
+/// while another program has it open with O_EXCL to check whether it is in use. Such checks are brief, so the
+/// call is retried.
 pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     let range = [offset, length];
     let mut tries = 0;
@@ -72,19 +73,19 @@ pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     }
 }
 
-/// Path of the block device with this number; `None` if this machine has none.
+/// Returns the path of the block device with this number; `None` if this machine has no such device.
 pub fn device_path(major: u32, minor: u32) -> Option<PathBuf> {
     let text = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/uevent")).ok()?;
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
     Some(Path::new("/dev").join(name))
 }
 
-/// Integrity profile of a block device: the metadata of its blocks, and their protection.
+/// Integrity profile of a block device: the layout of the metadata of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integrity {
-    /// Bytes of data per metadata tuple.
+    /// Number of data bytes per metadata tuple.
     pub interval: u32,
-    /// Bytes of a metadata tuple.
+    /// Size of a metadata tuple in bytes.
     pub metadata: u32,
     /// Offset of the protection information within the tuple.
     pub offset: u32,
@@ -103,7 +104,7 @@ pub enum GuardKind {
     Other,
 }
 
-/// The integrity profile of a block device (Linux 6.17).
+/// Returns the integrity profile of a block device (Linux 6.17).
 pub fn integrity(fd: RawFd) -> Result<Integrity, Errno> {
     /// `struct logical_block_metadata_cap` of linux/fs.h.
     #[repr(C)]

@@ -21,7 +21,7 @@ pub enum Source {
     Virtual(VirtualTime),
 }
 
-/// The time of a [`Source::Virtual`]: one thread reads and advances it.
+/// The time of a [`Source::Virtual`], which one thread reads and advances.
 #[derive(Clone, Copy, Debug)]
 pub struct VirtualTime(&'static AtomicU64);
 
@@ -33,21 +33,21 @@ impl PartialEq for VirtualTime {
 
 impl Eq for VirtualTime {}
 
-/// How far a read advances the virtual time, in ns, so that busy-waiting makes progress.
+/// Time in ns by which a read advances the virtual time, so that busy-waiting makes progress.
 const LOOK_NS: u64 = 20;
 
 impl VirtualTime {
-    /// Starts at this nanosecond. It is never freed.
+    /// Returns a virtual time that starts at this nanosecond. Its memory is never freed.
     pub fn starting_at(ns: u64) -> VirtualTime {
         VirtualTime(Box::leak(Box::new(AtomicU64::new(ns))))
     }
 
-    /// The current nanosecond, without advancing.
+    /// Returns the current nanosecond, without advancing the time.
     pub fn ns(self) -> u64 {
         self.0.load(Relaxed)
     }
 
-    /// Advances to a nanosecond, never backwards.
+    /// Advances the time to a nanosecond, never backwards.
     pub fn advance_to(self, ns: u64) {
         self.0.fetch_max(ns, Relaxed);
     }
@@ -61,7 +61,7 @@ impl VirtualTime {
     }
 }
 
-/// A calibrated clock; copied into every worker.
+/// A calibrated clock, which is copied into every worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
@@ -73,7 +73,7 @@ pub struct Clock {
 pub enum ShortScale {
     /// A nanosecond.
     One,
-    /// Subtracted: this fraction of 2^32.
+    /// Less than a nanosecond: this number of 2^-32 ns.
     Below(u32),
 }
 
@@ -88,7 +88,7 @@ impl ShortScale {
     }
 }
 
-/// The same instant on two clocks.
+/// The same instant as read from two clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// By a [`Clock`].
@@ -98,7 +98,7 @@ pub struct Moment {
 }
 
 impl Clock {
-    /// The current instant by this clock and by the system's, accurate even on a busy machine.
+    /// Reads the current instant from this clock and from the system's, accurately even on a busy machine.
     pub fn moment(&self) -> Moment {
         if let Source::Virtual(time) = self.source {
             let now = time.look();
@@ -108,7 +108,8 @@ impl Clock {
         Moment { ticks, ns }
     }
 
-    /// Monotonic nanoseconds at this tick, relative to a reference instant that may be before or after it.
+    /// Returns the monotonic nanoseconds at this tick, relative to a reference instant that may be before or
+    /// after it.
     #[inline]
     pub fn ns_at(&self, tick: u64, from: Moment) -> u64 {
         match tick.checked_sub(from.ticks) {
@@ -117,14 +118,14 @@ impl Clock {
         }
     }
 
-    /// The current tick, read after all earlier instructions have completed, so that it is comparable with that
-    /// of another processor.
+    /// Returns the current tick, read after all earlier instructions have completed, so that it is comparable
+    /// with a tick read on another processor.
     pub fn ordered_ticks(&self) -> u64 {
         wait_for_earlier();
         self.ticks()
     }
 
-    /// The current tick.
+    /// Returns the current tick.
     #[inline(always)]
     pub fn ticks(&self) -> u64 {
         // A branch is cheaper than a jump table, and this is the most common source.
@@ -141,7 +142,7 @@ impl Clock {
         }
     }
 
-    /// Monotonic nanoseconds, whatever the source of the ticks.
+    /// Returns monotonic nanoseconds, regardless of the source of the ticks.
     pub fn monotonic_ns(&self) -> u64 {
         match self.source {
             Source::Virtual(time) => time.look(),
@@ -152,7 +153,7 @@ impl Clock {
     /// Busy-waits until a tick.
     pub fn spin_until(&self, tick: u64) {
         match self.source {
-            // This clock advances only here.
+            // A virtual clock does not advance while a thread waits, so the wait advances it.
             Source::Virtual(time) => time.pass(Duration::from_nanos(tick.saturating_sub(time.look()))),
             _ => {
                 while self.ticks() < tick {
@@ -184,7 +185,7 @@ impl Clock {
         self.to_ns.apply(ticks)
     }
 
-    /// How to do the same with vector operations, if a tick is no longer than a nanosecond.
+    /// Returns how vector operations can do the same conversion, if a tick is no longer than a nanosecond.
     pub fn short_scale(&self) -> Option<ShortScale> {
         match self.to_ns.scaled {
             scaled @ ..0x1_0000_0000 => Some(ShortScale::Below(scaled as u32)),
@@ -208,23 +209,24 @@ impl Clock {
         self.source
     }
 
-    /// A clock without calibration.
+    /// Returns a clock that needs no calibration.
     pub fn monotonic() -> Clock {
         Clock { source: Source::Monotonic, to_ns: Ratio::ONE }
     }
 
-    /// A clock with microsecond steps, like `gettimeofday`.
+    /// Returns a clock with microsecond steps, like `gettimeofday`.
     pub fn time_of_day() -> Clock {
         Clock { source: Source::TimeOfDay, to_ns: Ratio::ONE }
     }
 
-    /// A clock that shows a virtual time.
+    /// Returns a clock that shows a virtual time.
     pub fn of_virtual_time(time: VirtualTime) -> Clock {
         Clock { source: Source::Virtual(time), to_ns: Ratio::ONE }
     }
 }
 
-/// First half of a calibration: start it early, do other work, and [`finish`](Calibration::finish) it later.
+/// First half of a calibration. Callers start it early, do other work, and [`finish`](Calibration::finish) it
+/// later.
 pub struct Calibration {
     counter: u64,
     ns: u64,
@@ -242,7 +244,8 @@ impl Calibration {
         Calibration { counter, ns, trusted: counter_is_trusted() }
     }
 
-    /// The best clock of this machine; waits for the rest of 2 ms if less has passed since the start.
+    /// Returns the best clock of this machine; waits for the rest of 2 ms if less time has passed since the
+    /// start.
     pub fn finish(self) -> Clock {
         if !self.trusted {
             return Clock::monotonic();
@@ -262,7 +265,7 @@ impl Calibration {
     }
 }
 
-/// Two readings this close together need no retry.
+/// Maximum distance of two readings that need no retry.
 const CLOSE_NS: u64 = 500;
 
 /// Reads two clocks as close together as possible: the best of a few tries, or the first within `close`, so
@@ -355,7 +358,7 @@ pub fn sleep_until(moment_ns: u64) {
     {}
 }
 
-/// A system clock by its ID, in nanoseconds; `None` if the kernel does not support it.
+/// Reads a system clock by its ID, in nanoseconds; `None` if the kernel does not support the clock.
 pub(crate) fn clock_ns(clock: i32) -> Option<u64> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec for the whole call.
@@ -370,20 +373,20 @@ fn time_of_day_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_usec as u64 * 1000
 }
 
-/// Another clock's value at a past or future time of [`monotonic_ns`], in nanoseconds; `None` if the kernel
-/// does not support the clock.
+/// Returns another clock's value at a past or future time of [`monotonic_ns`], in nanoseconds; `None` if the
+/// kernel does not support the clock.
 pub fn clock_at(clock: i32, monotonic: u64) -> Option<u64> {
     let (now, other) = read_together(monotonic_ns, || clock_ns(clock), CLOSE_NS);
     Some((other? + monotonic).saturating_sub(now))
 }
 
-/// The wall clock minus [`monotonic_ns`], in ns: it changes only when the wall clock is set.
+/// Returns the wall clock minus [`monotonic_ns`], in ns, which changes only when the wall clock is set.
 pub fn wall_minus_monotonic_ns() -> i64 {
     let (monotonic, wall) = read_together(monotonic_ns, || clock_ns(libc::CLOCK_REALTIME), CLOSE_NS);
     wall.unwrap_or(0) as i64 - monotonic as i64
 }
 
-/// Milliseconds since the epoch.
+/// Returns the wall-clock time in milliseconds since the epoch.
 pub fn wall_clock_ms() -> u64 {
     clock_ns(libc::CLOCK_REALTIME).unwrap_or(0) / 1_000_000
 }
@@ -425,7 +428,8 @@ mod tests {
         let (ticks_span, ns_span) = (clock.span_ns(end.ticks - begin.ticks), end.ns - begin.ns);
         assert!(clock.ns_at(end.ticks, begin).abs_diff(end.ns) < ns_span / 100 + 200_000);
         assert!(clock.ns_at(begin.ticks, end).abs_diff(begin.ns) < ns_span / 100 + 200_000);
-        // This is not a timed assertion: both clocks measure the same sleep, however long it takes.
+        // This does not depend on the machine's speed: both clocks measure the same sleep, regardless of its
+        // length.
         assert!(ticks_span.abs_diff(ns_span) < ns_span / 100 + 200_000, "{ticks_span} against {ns_span}");
     }
 

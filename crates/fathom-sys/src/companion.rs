@@ -8,14 +8,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Poll interval for the end of a program if the kernel cannot notify.
+/// Poll interval for the end of a program, if the kernel cannot notify of it.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A running program. It is killed on drop.
+/// A running program, which is killed on drop.
 #[derive(Debug)]
 pub struct Companion {
     child: Child,
-    /// Becomes readable when it ends; `None` before Linux 5.3.
+    /// Descriptor that becomes readable when the program ends; `None` before Linux 5.3.
     end: Option<OwnedFd>,
     status: Option<ExitStatus>,
 }
@@ -35,7 +35,8 @@ impl Companion {
                     signal::restore_default(changed);
                 }
                 let _ = process::die_with_parent();
-                // If the parent ended before prctl, no signal is sent.
+                // If the parent ended before prctl, the kernel sends no signal, so the child checks its parent
+                // itself.
                 match libc::getppid() as u32 == parent {
                     true => Ok(()),
                     false => Err(std::io::Error::from_raw_os_error(libc::ECHILD)),
@@ -47,12 +48,13 @@ impl Companion {
         Ok(Companion { child, end, status: None })
     }
 
-    /// Waits for its end, with a time limit; returns how it ended.
+    /// Waits for the program's end, with a time limit; returns how it ended.
     pub fn wait(&mut self, span: Duration) -> Option<ExitStatus> {
         let limit = Instant::now() + span;
         loop {
             if self.status.is_none() && process::has_ended(self.child.id()) {
-                // Its descendants may still run in its group, whose ID is not reused before the program is reaped.
+                // The program's descendants may still run in its group, whose ID is not reused before the
+                // program is reaped.
                 process::kill_group(self.child.id(), libc::SIGKILL);
                 self.status = self.child.wait().ok();
             }
@@ -67,8 +69,8 @@ impl Companion {
         }
     }
 
-    /// Asks its process group to end, and kills the rest after this time. True if the program itself had to be
-    /// killed.
+    /// Asks the program's process group to end, and kills the remaining processes after this time. Returns true
+    /// if the program itself had to be killed.
     pub fn end(&mut self, grace: Duration) -> bool {
         if self.status.is_some() || self.wait(Duration::ZERO).is_some() {
             return false;

@@ -4,13 +4,13 @@
 
 use crate::errno::{Errno, check};
 
-/// The effective user of the thread.
+/// Returns the effective user of the thread.
 pub fn effective_user() -> u32 {
     // SAFETY: no memory is passed, and the call cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The effective groups of the thread.
+/// Returns the effective groups of the thread.
 pub fn groups() -> Vec<u32> {
     // SAFETY: no memory is passed, and the call cannot fail.
     let own = unsafe { libc::getegid() };

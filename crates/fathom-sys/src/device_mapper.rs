@@ -1,4 +1,4 @@
-//! Tables of mapped devices: where each part is located.
+//! Tables of mapped devices, which state where each part of a device is located.
 
 use crate::errno::{Errno, check};
 use crate::file;
@@ -9,7 +9,7 @@ use std::path::Path;
 const TABLE_STATUS: libc::c_ulong = 0xC138_FD0C;
 const STATUS_TABLE: u32 = 1 << 4;
 const BUFFER_FULL: u32 = 1 << 8;
-/// Maximum size of a table.
+/// Maximum size of a table in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
 /// `struct dm_ioctl`.
@@ -32,17 +32,17 @@ struct Header {
 /// A part of a mapped device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// First 512-byte sector, and number of sectors.
+    /// First sector, of 512 bytes.
     pub start: u64,
-    /// Sectors.
+    /// Number of sectors.
     pub length: u64,
-    /// How it is mapped: `linear`.
+    /// Type of the mapping, such as `linear`.
     pub kind: String,
-    /// Target and offset: `8:0 2048`.
+    /// Parameters of the mapping: for `linear`, device and offset, such as `8:0 2048`.
     pub parameters: String,
 }
 
-/// The table of the mapped device with this number.
+/// Returns the table of the mapped device with this number.
 pub fn table(device: u64) -> Result<Vec<Target>, Errno> {
     let control = file::open(Path::new("/dev/mapper/control"), libc::O_RDWR, 0)?;
     let mut size = 64 << 10;

@@ -1,4 +1,4 @@
-//! Directories, and names in them: created, inspected and removed without resolving the path from the root.
+//! Opens and creates directories.
 
 use crate::errno::{Errno, check};
 use std::ffi::CString;

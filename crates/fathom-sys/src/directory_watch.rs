@@ -5,7 +5,8 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Bytes of `struct inotify_event` before its name: i32 watch, u32 mask, u32 cookie, u32 length of the name.
+/// Size in bytes of `struct inotify_event` before its name: i32 watch, u32 mask, u32 cookie, u32 length of the
+/// name.
 const HEADER: usize = 16;
 
 /// A watched directory.
@@ -14,7 +15,7 @@ pub struct DirectoryWatch {
 }
 
 impl DirectoryWatch {
-    /// Watches for names that are created in a directory or moved there.
+    /// Watches for names that are created in a directory or moved into it.
     pub fn new(directory: &Path) -> Result<DirectoryWatch, Errno> {
         let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         inotify::add_watch(&fd, directory, WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR)?;

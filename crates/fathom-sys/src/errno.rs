@@ -9,7 +9,7 @@ use std::io;
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// The error of the system call that just failed on this thread.
+    /// Returns the error of the system call that just failed on this thread.
     pub fn last() -> Errno {
         Errno(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
     }
@@ -24,17 +24,17 @@ impl Errno {
         self.0 == libc::EOPNOTSUPP
     }
 
-    /// False for device-specific codes.
+    /// False for codes that only a device defines.
     pub fn is_known(self) -> bool {
         self.0 <= libc::EHWPOISON
     }
 
-    /// True if something else uses the target.
+    /// True if another user of the target prevents the operation.
     pub fn is_busy(self) -> bool {
         self.0 == libc::EBUSY
     }
 
-    /// The C library's text, for example `No space left on device`.
+    /// Returns the C library's text, for example `No space left on device`.
     pub fn text(self) -> String {
         fathom_errors::plain(&io::Error::from_raw_os_error(self.0))
     }

@@ -1,6 +1,6 @@
-//! Writes to outputs that may have no reader, or a stopped one: named pipes, pipes, terminals. The kernel
-//! blocks the writer until something reads, and a program that takes its signals from a queue does not see them
-//! meanwhile. These functions never block for longer than one poll interval.
+//! Writes to outputs that may have no reader, or whose reader may be stopped: named pipes, pipes, terminals.
+//! The kernel blocks the writer until something reads, and a program that takes its signals from a queue does
+//! not see any while it is blocked. These functions never block for longer than one poll interval.
 
 use crate::Errno;
 use std::fs::{File, OpenOptions};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Poll interval while waiting for a reader.
 const LOOK: Duration = Duration::from_millis(20);
-/// A writable pipe has room for at least this many bytes (pipe(7), `PIPE_BUF`).
+/// Number of bytes for which a writable pipe always has room (pipe(7), `PIPE_BUF`).
 const AT_ONCE: usize = 4096;
 
 /// Opens a file for writing. A named pipe is opened once it has a reader; until then `keep_waiting` is called
@@ -47,7 +47,7 @@ pub fn open(
 }
 
 /// Writes as much as possible without blocking for longer than `wait`; returns the number of bytes written.
-/// Other files than pipes and terminals accept everything.
+/// Files other than pipes and terminals accept all bytes.
 pub fn write_some(file: &impl AsRawFd, bytes: &[u8], wait: Duration) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() && is_writable(file, wait) {
@@ -58,7 +58,7 @@ pub fn write_some(file: &impl AsRawFd, bytes: &[u8], wait: Duration) -> io::Resu
             Ok(count) => written += count,
             Err(_) => match Errno::last() {
                 Errno(libc::EINTR) => {}
-                // The descriptor was made non-blocking elsewhere.
+                // Another process may have made the descriptor non-blocking.
                 Errno(libc::EAGAIN) => break,
                 errno => return Err(io::Error::from_raw_os_error(errno.0)),
             },

@@ -22,7 +22,7 @@ pub fn raise_open_file_limit(wanted: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_some_and(|current| current < wanted) {
         let current = Some(wanted.min(maximum.unwrap_or(u64::MAX)));
-        // A failure shows when files are opened.
+        // If the limit stays too low, opening a file reports the error.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
     }
 }
@@ -95,13 +95,13 @@ pub fn posix_fallocate(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno>
     }
 }
 
-/// Start of the next data from an offset on; ENXIO if there is none. File systems without hole support report
-/// everything as data.
+/// Returns the start of the next data from an offset on; ENXIO if there is none. File systems without hole
+/// support report the whole file as data.
 pub fn next_data(fd: RawFd, from: u64) -> Result<u64, Errno> {
     seek(fd, from, libc::SEEK_DATA)
 }
 
-/// Start of the next hole from an offset on; the end of the file is one.
+/// Returns the start of the next hole from an offset on; the end of the file counts as a hole.
 pub fn next_hole(fd: RawFd, from: u64) -> Result<u64, Errno> {
     seek(fd, from, libc::SEEK_HOLE)
 }
@@ -111,7 +111,7 @@ fn seek(fd: RawFd, from: u64, what: i32) -> Result<u64, Errno> {
     check(unsafe { libc::lseek(fd, from as libc::off_t, what) }).map(|place| place as u64)
 }
 
-/// Frees a range of a regular file (it reads as zeros afterwards; the size stays).
+/// Frees a range of a regular file, which reads as zeros afterwards. The size of the file stays.
 pub fn punch_hole(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     fallocate(fd, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)
 }
@@ -122,7 +122,7 @@ pub fn truncate(fd: RawFd, size: u64) -> Result<(), Errno> {
     check(i64::from(unsafe { libc::ftruncate(fd, size as libc::off_t) })).map(|_| ())
 }
 
-/// `posix_fadvise` with one of `POSIX_FADV_*`; a length of 0 means to the end.
+/// `posix_fadvise` with one of `POSIX_FADV_*`; a length of 0 means up to the end of the file.
 pub fn advise(fd: RawFd, offset: u64, length: u64, advice: i32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     match unsafe { libc::posix_fadvise(fd, offset as libc::off_t, length as libc::off_t, advice) } {
@@ -149,7 +149,7 @@ pub fn sync_range(fd: RawFd, offset: u64, length: u64, flags: u32) -> Result<(),
     check(i64::from(unsafe { libc::sync_file_range(fd, offset as _, length as _, flags) })).map(|_| ())
 }
 
-/// `syncfs`: the whole file system of the file.
+/// `syncfs`: writes back the whole file system of the file.
 pub fn sync_file_system(fd: RawFd) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(i64::from(unsafe { libc::syncfs(fd) })).map(|_| ())

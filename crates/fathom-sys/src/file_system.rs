@@ -1,4 +1,4 @@
-//! Properties of mounted file systems, and files that leave nothing behind.
+//! Properties of mounted file systems, and temporary files that remove themselves.
 
 use crate::Errno;
 use crate::errno::check;
@@ -11,14 +11,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Free space for unprivileged users in the file system that holds `path`, in bytes.
+/// Returns the free space for unprivileged users in the file system that holds `path`, in bytes.
 pub fn free_bytes(path: &Path) -> Result<u64, Errno> {
     let answer = status_of(path)?;
     Ok(answer.f_bavail.saturating_mul(answer.f_frsize))
 }
 
-/// Free inodes in the file system that holds `path`; file systems that create inodes on demand report a total
-/// of zero, which gives `EOPNOTSUPP`.
+/// Returns the number of free inodes in the file system that holds `path`. File systems that create inodes on
+/// demand report a total of zero, which gives `EOPNOTSUPP`.
 pub fn free_inodes(path: &Path) -> Result<u64, Errno> {
     let answer = status_of(path)?;
     if answer.f_files == 0 { Err(Errno(libc::EOPNOTSUPP)) } else { Ok(answer.f_ffree) }
@@ -35,7 +35,7 @@ fn status_of(path: &Path) -> Result<libc::statvfs, Errno> {
     Ok(unsafe { answer.assume_init() })
 }
 
-/// True for a file on ext4 (or ext2 and ext3, which have the same number).
+/// True for a file on ext4 (or on ext2 or ext3, which have the same magic number).
 pub fn is_on_ext4(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::EXT4_SUPER_MAGIC))
 }
@@ -60,7 +60,8 @@ pub fn is_overlay(file: RawFd) -> Result<bool, Errno> {
 
 /// True for a file mapped directly from persistent memory (DAX), without page cache.
 pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
-    // From linux/stat.h: struct statx has 256 bytes, its attributes from byte 8 on, and this bit of them is STATX_ATTR_DAX.
+    // From linux/stat.h: struct statx has 256 bytes, its attributes begin at byte 8, and this bit of them is
+    // STATX_ATTR_DAX.
     const ATTRIBUTES: Range<usize> = 8..16;
     const DAX: u64 = 0x0020_0000;
     let mut answer = [0u8; 256];
@@ -73,7 +74,7 @@ pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
     attributes.map(|bits| bits & DAX != 0).map_err(|_| Errno(libc::EIO))
 }
 
-/// The file system's magic number. C libraries differ in its type, and in the type of the constants.
+/// Returns the file system's magic number. C libraries differ in the type of the number and of the constants.
 fn kind_of(file: RawFd) -> Result<i128, Errno> {
     let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: the kernel fills the structure, of which all zero is a valid value, too.
@@ -84,8 +85,9 @@ fn kind_of(file: RawFd) -> Result<i128, Errno> {
     Ok(i128::from(found.f_type))
 }
 
-/// An empty unnamed file in `directory`, open for reading and writing. It disappears when the last process that
-/// has it open ends, however it ends. If the file system does not support unnamed files, it has a name briefly.
+/// Opens an empty unnamed file in `directory` for reading and writing. It disappears when the last process that
+/// has it open ends, even if that process is killed. If the file system does not support unnamed files, the
+/// file has a name briefly.
 pub fn unnamed_file(directory: &Path) -> io::Result<File> {
     let opened = new_file().custom_flags(libc::O_TMPFILE).open(directory);
     match opened.as_ref().err().and_then(io::Error::raw_os_error) {
@@ -109,18 +111,18 @@ fn new_file() -> OpenOptions {
     options
 }
 
-/// A new file that is removed on drop.
+/// A new file, which is removed on drop.
 #[derive(Debug)]
 pub struct PassingFile {
-    /// Open for reading and writing.
+    /// The file, open for reading and writing.
     pub file: File,
-    /// Its name, if the file system requires one.
+    /// The file's name, if the file system requires one.
     name: Option<PathBuf>,
 }
 
 impl PassingFile {
-    /// An [unnamed file](unnamed_file) in `directory`. On file systems where it cannot be reopened
-    /// (GlusterFS), it has a name that is removed on drop.
+    /// Creates an [unnamed file](unnamed_file) in `directory`. On file systems on which such a file cannot be
+    /// reopened (GlusterFS), it has a name that is removed on drop.
     pub fn new(directory: &Path) -> io::Result<PassingFile> {
         let file = unnamed_file(directory)?;
         if File::open(path_of(&file)).is_ok() {
@@ -130,7 +132,7 @@ impl PassingFile {
         Ok(PassingFile { file, name: Some(name) })
     }
 
-    /// A path to it, valid in this process and its children.
+    /// Returns a path to the file that is valid in this process and its children.
     pub fn path(&self) -> PathBuf {
         self.name.clone().unwrap_or_else(|| path_of(&self.file))
     }
@@ -153,7 +155,7 @@ impl PassingFile {
 impl Drop for PassingFile {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // The file may have been removed already.
+            // An error is ignored, because the file may have been removed already.
             let _ = std::fs::remove_file(name);
         }
     }

@@ -11,15 +11,15 @@ const MEMGETBADBLOCK: libc::c_ulong = 0x4008_4D0B;
 /// Geometry of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub size: u64,
-    /// Bytes of an erase block.
+    /// Size of an erase block in bytes.
     pub erase_size: u64,
-    /// Writes start and end at multiples of this many bytes.
+    /// Granularity in bytes: writes start and end at multiples of it.
     pub write_size: u64,
 }
 
-/// The geometry of the flash device with this number; `None` if it is not one.
+/// Returns the geometry of the flash device with this number; `None` if the device is not flash memory.
 pub fn geometry(device: u64) -> Option<Geometry> {
     let directory = format!("/sys/dev/char/{}:{}", libc::major(device), libc::minor(device));
     let number =

@@ -1,9 +1,9 @@
-//! Forbidden system calls: filters of containers and security modules reject them with misleading errors.
+//! Forbidden system calls, which filters of containers and security modules reject with misleading errors.
 
 use crate::Errno;
 use std::fmt::{self, Display, Formatter};
 
-/// Advice for calls rejected with this error; `None` for unrelated errors.
+/// Returns advice for calls rejected with this error; `None` for unrelated errors.
 pub fn advice(errno: Errno, calls: &str) -> Option<String> {
     matches!(errno.0, libc::EPERM | libc::EACCES | libc::ENOSYS).then(|| {
         format!(
@@ -25,12 +25,12 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// An error of these system calls.
+    /// Creates an error of these system calls.
     pub const fn new(errno: Errno, calls: &'static str) -> Refused {
         Refused { errno, calls }
     }
 
-    /// Advice if they are forbidden.
+    /// Returns advice if the calls are forbidden.
     pub fn advice(&self) -> Option<String> {
         advice(self.errno, self.calls)
     }

@@ -4,7 +4,8 @@ use crate::span::timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Sleeps while `word` holds `value`, at most `timeout`. May return early for no reason; call it in a loop.
+/// Sleeps while `word` holds `value`, at most `timeout`. The call may return early for no reason, so callers
+/// repeat it in a loop.
 pub fn wait_while(word: &AtomicU32, value: u32, timeout: Option<Duration>) {
     let time = timeout.map(timespec);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

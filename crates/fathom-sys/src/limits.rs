@@ -1,4 +1,4 @@
-//! Limits of this process: those of `ulimit`, of its control groups, and of the kernel.
+//! Limits of this process: the limits of `ulimit`, of its control groups, and of the kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ pub enum Resource {
 pub struct Limit {
     /// The current limit.
     pub soft: Option<u64>,
-    /// Its maximum for unprivileged users.
+    /// Maximum to which unprivileged users can raise the soft limit.
     pub hard: Option<u64>,
 }
 
 impl Limit {
-    /// The limit of this process.
+    /// Reads the limit of this process.
     pub fn of(resource: Resource) -> Limit {
         let number = match resource {
             Resource::Processes => libc::RLIMIT_NPROC,
@@ -53,18 +53,18 @@ pub struct GroupLimit {
     pub used: u64,
 }
 
-/// The limit on processes and threads (`pids.max`) with the least headroom.
+/// Returns the limit on processes and threads (`pids.max`) with the least headroom.
 pub fn group_processes() -> Option<GroupLimit> {
     nearest("pids", "pids.max", "pids.current")
 }
 
-/// The memory limit with the least headroom (`memory.max`, or `memory.limit_in_bytes` of version 1).
+/// Returns the memory limit with the least headroom (`memory.max`, or `memory.limit_in_bytes` of version 1).
 pub fn group_memory() -> Option<GroupLimit> {
     nearest("memory", "memory.max", "memory.current")
         .or_else(|| nearest("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
 }
 
-/// Number of times that the OOM killer has killed a process of this group, or of a descendant.
+/// Returns the number of times that the OOM killer has killed a process of this group or of a descendant.
 pub fn group_memory_kills() -> u64 {
     let count = |(directory, _): (PathBuf, String)| {
         let text = ["memory.events", "memory.oom_control"]
@@ -75,7 +75,7 @@ pub fn group_memory_kills() -> u64 {
     groups("memory").into_iter().next().and_then(count).unwrap_or(0)
 }
 
-/// A number in a kernel file, such as those below `/proc/sys`.
+/// Reads a number from a kernel file, such as the files below `/proc/sys`.
 pub fn kernel_number(path: &str) -> Option<u64> {
     fs::read_to_string(path).ok()?.split_whitespace().next()?.parse().ok()
 }
@@ -91,8 +91,8 @@ fn nearest(controller: &str, limit_file: &str, used_file: &str) -> Option<GroupL
         .min_by_key(|found| found.limit.saturating_sub(found.used))
 }
 
-/// Directories of this thread's group and its ancestors, innermost first, in the hierarchy with the
-/// controller: each with the name of the group.
+/// Returns the directories of this thread's group and its ancestors, innermost first, in the hierarchy with the
+/// controller, each with the name of the group.
 fn groups(controller: &str) -> Vec<(PathBuf, String)> {
     let found = memberships();
     let of_version_1 = found.iter().find(|own| own.controllers.iter().any(|name| name == controller));
@@ -103,13 +103,13 @@ fn groups(controller: &str) -> Vec<(PathBuf, String)> {
 /// A thread's group in one control group hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// Controllers of the hierarchy; none for version 2.
+    /// Controllers of the hierarchy; empty for version 2.
     pub controllers: Vec<String>,
-    /// The group and its ancestors, innermost first: a directory each, and the name below the mount.
+    /// The group and its ancestors, innermost first: the directory of each, and its name below the mount.
     pub ancestors: Vec<(PathBuf, String)>,
 }
 
-/// The groups of the calling thread, in all mounted hierarchies.
+/// Returns the groups of the calling thread in all mounted hierarchies.
 pub fn memberships() -> Vec<Membership> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     memberships_in(&text("/proc/thread-self/cgroup"), &text("/proc/thread-self/mountinfo"))
@@ -135,7 +135,7 @@ pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
     memberships.lines().filter_map(of_line).collect()
 }
 
-/// The lines that contain this text. One search over the whole text is cheaper than one per line.
+/// Returns the lines that contain this text. One search over the whole text is cheaper than one per line.
 fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a str> {
     text.match_indices(wanted).map(|(place, _)| {
         let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
@@ -145,14 +145,14 @@ fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a st
 
 /// A mounted control group hierarchy.
 struct Hierarchy<'a> {
-    /// Options of its mount, including its controllers; `None` for version 2, which has all other controllers.
+    /// Mount options, including the controllers; `None` for version 2, which has all other controllers.
     options: Option<&'a str>,
     mounted: &'a str,
     /// The group at the root of the mount.
     root: &'a str,
 }
 
-/// The hierarchy that a line of proc_pid_mountinfo(5) mounts.
+/// Returns the hierarchy that a line of proc_pid_mountinfo(5) mounts.
 fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);

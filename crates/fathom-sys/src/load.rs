@@ -1,27 +1,28 @@
-//! Load from other programs: how long a thread waited for a processor, and how the machine spent its processor time.
+//! Measures the load from other programs: how long a thread waited for a processor, and how the machine spent
+//! its processor time.
 
 /// Processor time of the whole machine since boot, summed over all processors, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// Time in programs, including virtual machines on this host.
+    /// Time spent in programs, including virtual machines on this host.
     pub user_ms: u64,
-    /// Time in programs, the kernel and interrupts.
+    /// Time spent in programs, the kernel and interrupts.
     pub busy_ms: u64,
-    /// Time stolen by the hypervisor for other machines.
+    /// Time that the hypervisor gave to other machines.
     pub stolen_ms: u64,
     /// Total time, including idle time.
     pub total_ms: u64,
 }
 
 impl ProcessorTime {
-    /// Reads them from `/proc/stat`, since boot; `None` if unavailable.
+    /// Reads the times since boot from `/proc/stat`; `None` if unavailable.
     pub fn now() -> Option<ProcessorTime> {
         // SAFETY: sysconf only reads a constant.
         let ticks_per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?.max(1);
         ProcessorTime::parse(&std::fs::read_to_string("/proc/stat").ok()?, ticks_per_second)
     }
 
-    /// The difference from an earlier reading.
+    /// Returns the difference from an earlier reading.
     pub fn since(self, earlier: ProcessorTime) -> ProcessorTime {
         ProcessorTime {
             user_ms: self.user_ms.saturating_sub(earlier.user_ms),
@@ -55,8 +56,9 @@ impl ProcessorTime {
     }
 }
 
-/// Time that the calling thread was runnable without a processor, ns since it began; `None` if the kernel does
-/// not report it (it does with `CONFIG_SCHED_INFO`, see `Documentation/scheduler/sched-stats.rst`).
+/// Returns the time in ns that the calling thread was runnable without a processor since it began; `None` if
+/// the kernel does not report it (it does with `CONFIG_SCHED_INFO`, see
+/// `Documentation/scheduler/sched-stats.rst`).
 pub fn processor_wait_of_thread_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
@@ -81,7 +83,7 @@ mod tests {
     fn work_is_seen() {
         let before = ProcessorTime::now().expect("/proc is mounted");
         let until = Instant::now() + Duration::from_secs(60);
-        // However little processor time this test gets, some must be counted.
+        // A busy machine may give this test little processor time, so it waits until the kernel counts some.
         while ProcessorTime::now().expect("/proc is mounted").since(before).user_ms < 50 {
             assert!(Instant::now() < until, "no time goes by");
             std::hint::black_box((0..10_000).map(std::hint::black_box).sum::<u64>());

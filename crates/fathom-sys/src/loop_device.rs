@@ -1,4 +1,4 @@
-//! Loop devices that the kernel detaches once nothing has them open.
+//! Loop devices that the kernel detaches when their last user closes them.
 
 use crate::errno::{Errno, check};
 use crate::file;
@@ -13,7 +13,7 @@ const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// Number of times that another program may take the free device first.
+/// Maximum number of attempts to attach a device that another program may take first.
 const TRIES: usize = 64;
 
 /// `struct loop_config`.
@@ -43,7 +43,7 @@ struct Info {
     init: [u64; 2],
 }
 
-/// Backing of a loop device, as the kernel has it open; it may no longer have a name.
+/// Backing of a loop device, identified by numbers because it may no longer have a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// A file, by the device number of its file system and its inode.
@@ -52,7 +52,7 @@ pub enum Backing {
     Device(u64),
 }
 
-/// The backing of the loop device at a path.
+/// Returns the backing of the loop device at a path.
 pub fn backing(path: &Path) -> Result<Backing, Errno> {
     let device = file::open(path, libc::O_RDONLY | libc::O_NONBLOCK, 0)?;
     // SAFETY: all fields are numbers, for which zeros are valid.
@@ -60,7 +60,7 @@ pub fn backing(path: &Path) -> Result<Backing, Errno> {
     // SAFETY: LOOP_GET_STATUS64 writes one `struct loop_info64`, whose layout this is, through the pointer.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, &mut info) };
     check(i64::from(result))?;
-    // For a file, this repeats the device number of its file system.
+    // For a file, this field repeats the device number of its file system.
     Ok(match info.rdevice {
         0 => Backing::File(info.device, info.inode),
         number if number == info.device => Backing::File(info.device, info.inode),
@@ -100,12 +100,12 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Its open descriptor.
+    /// Returns the device's open descriptor.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
 
-    /// Its name below /sys/block.
+    /// Returns the device's name below /sys/block.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -126,7 +126,7 @@ fn configure(path: &Path, file: &File) -> Result<OwnedFd, Errno> {
     // SAFETY: LOOP_CONFIGURE reads one `struct loop_config`, whose layout this is, through the pointer.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) };
     check(i64::from(result))?;
-    // Kernels may refuse to mount a device that is open for writing.
+    // The device is opened for reading, because kernels may refuse to mount a device that is open for writing.
     file::open(path, libc::O_RDONLY, 0)
 }
 

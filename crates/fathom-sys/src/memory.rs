@@ -12,7 +12,7 @@ pub struct Mapping {
     origin: Origin,
 }
 
-/// How the memory is released.
+/// The way in which the memory is released.
 #[derive(Clone, Copy, Debug)]
 enum Origin {
     Mapped,
@@ -25,7 +25,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Anonymous memory of this process, zeroed, page aligned.
+    /// Maps anonymous memory of this process, zeroed and page aligned.
     pub fn private(length: usize) -> Result<Mapping, Errno> {
         Mapping::map(
             length,
@@ -36,13 +36,14 @@ impl Mapping {
         )
     }
 
-    /// Anonymous zeroed memory, shared with processes forked later. Pages are allocated on first access.
+    /// Maps anonymous zeroed memory, shared with processes that are forked later. Its pages are allocated on
+    /// first access.
     pub fn shared(length: usize) -> Result<Mapping, Errno> {
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// A part of a file, shared with all its users.
+    /// Maps a part of a file, shared with all users of the file.
     pub fn file(
         fd: RawFd,
         offset: u64,
@@ -57,8 +58,8 @@ impl Mapping {
         Mapping::map(length, protection, sharing, fd, offset)
     }
 
-    /// A part of persistent memory, where stores are durable once they leave the processor. `EOPNOTSUPP` if
-    /// the file is not in such memory.
+    /// Maps a part of persistent memory, where stores are durable once they leave the processor. `EOPNOTSUPP`
+    /// if the file is not in such memory.
     pub fn persistent(fd: RawFd, offset: u64, length: usize, writable: bool) -> Result<Mapping, Errno> {
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
         Mapping::map(length, protection, libc::MAP_SHARED_VALIDATE | libc::MAP_SYNC, fd, offset)
@@ -76,14 +77,14 @@ impl Mapping {
         Ok(Mapping { address, length, origin: Origin::Mapped })
     }
 
-    /// Anonymous memory of this process in huge pages of `page` bytes; `length` is a multiple of it.
+    /// Maps anonymous memory of this process in huge pages of `page` bytes; `length` is a multiple of it.
     pub fn huge(length: usize, page: HugePage) -> Result<Mapping, Errno> {
         let size = (page.bits as i32) << libc::MAP_HUGE_SHIFT;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | size;
         Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// System V shared memory that is removed with its last user, optionally in huge pages.
+    /// Attaches System V shared memory, optionally in huge pages, which is removed with its last user.
     pub fn system_v(length: usize, page: Option<HugePage>) -> Result<Mapping, Errno> {
         let length = length.max(1);
         let huge = page.map_or(0, |page| libc::SHM_HUGETLB | (page.bits as i32) << libc::MAP_HUGE_SHIFT);
@@ -124,7 +125,7 @@ impl Mapping {
         self.length
     }
 
-    /// A mapping is never empty; provided for completeness.
+    /// Always false: a mapping is never empty. Provided because `len` is.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -178,25 +179,25 @@ pub struct HugePage {
 }
 
 impl HugePage {
-    /// Huge pages of this many bytes, which must be a power of two.
+    /// Returns huge pages of this many bytes, which must be a power of two.
     pub fn of_bytes(bytes: u64) -> Option<HugePage> {
         bytes.is_power_of_two().then(|| HugePage { bits: bytes.trailing_zeros() })
     }
 
-    /// Bytes of a page.
+    /// Returns the size of a page in bytes.
     pub fn bytes(self) -> usize {
         1 << self.bits
     }
 }
 
-/// Physical memory in bytes.
+/// Returns the size of the physical memory in bytes.
 pub fn physical_memory() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
     u64::try_from(pages).unwrap_or(0).saturating_mul(page_size() as u64)
 }
 
-/// Size of a page in bytes.
+/// Returns the size of a page in bytes.
 pub fn page_size() -> usize {
     // SAFETY: sysconf has no preconditions. rustix would read the auxiliary vector, which crashes under valgrind.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The flags of options that are not the file system's own; `mount(8)` has the same names.
+/// The flags of mount options that the kernel itself handles; `mount(8)` has the same names.
 const FLAGS: [(&str, libc::c_ulong); 11] = [
     ("async", 0),
     ("defaults", 0),
@@ -26,8 +26,8 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Gives the calling process, and its future children, a private mount namespace: their mounts are invisible
-/// to others, and the kernel unmounts them when the last of these processes ends, however that ends. Unmounts
+/// Gives the calling process, and its future children, a private mount namespace: their mounts are invisible to
+/// others, and the kernel unmounts them when the last of these processes ends, even if it is killed. Unmounts
 /// by others are propagated.
 pub fn private_namespace() -> Result<(), Errno> {
     // SAFETY: no memory is passed.
@@ -35,7 +35,7 @@ pub fn private_namespace() -> Result<(), Errno> {
     call(c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE, c"")
 }
 
-/// Mounts the file system on a device; `options` are those of `mount(8)` in one list.
+/// Mounts the file system on a device; `options` is a comma-separated list as for `mount(8)`.
 pub fn mount(device: &Path, directory: &Path, kind: &str, options: &str) -> Result<(), Errno> {
     let (flags, data) = flags_and_data(options);
     let [kind, data] = [kind, &data].map(CString::new);
@@ -54,7 +54,8 @@ pub fn unmount(directory: &Path) -> Result<(), Errno> {
     Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW)?)
 }
 
-/// Unmounts it even if it is in use: it disappears immediately, and is released when it is no longer used.
+/// Unmounts a file system even if it is in use: it disappears immediately, and is released when it is no longer
+/// used.
 pub fn detach(directory: &Path) -> Result<(), Errno> {
     Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?)
 }

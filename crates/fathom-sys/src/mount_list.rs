@@ -9,15 +9,15 @@ use std::path::Path;
 pub struct MountLine<'a> {
     /// Device number, such as `8:1`; major number 0 without a block device, and for file systems over several devices.
     pub device: &'a str,
-    /// Directory of the file system that is mounted.
+    /// Directory within the file system that is mounted.
     pub root: &'a str,
-    /// Where it is mounted.
+    /// Directory on which it is mounted.
     pub directory: &'a str,
     /// Options of the mount.
     pub options: &'a str,
     /// Type of the file system.
     pub kind: &'a str,
-    /// What is mounted, such as a device.
+    /// Source of the mount, such as a device.
     pub source: &'a str,
     /// Options of the file system; may be empty.
     pub file_system_options: &'a str,
@@ -37,12 +37,13 @@ impl<'a> MountLine<'a> {
     }
 }
 
-/// The list of this process's mounts, in the order in which they were made; empty if it cannot be read.
+/// Returns the list of this process's mounts, in the order in which they were made; empty if it cannot be read.
 pub fn text() -> String {
     fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
 }
 
-/// The mount that holds a path, of those with these directories: the longest prefix, and of several on one directory the last.
+/// Returns the mount that holds a path, given the mounts with their directories: the one with the longest
+/// prefix of the path, or the last of several on the same directory.
 pub fn holder<M>(
     mounts: impl IntoIterator<Item = M>,
     path: &Path,

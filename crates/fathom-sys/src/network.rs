@@ -31,7 +31,7 @@ impl Address {
         address
     }
 
-    /// An IPv4 or IPv6 address.
+    /// Returns an IPv4 or IPv6 address.
     pub fn internet(address: SocketAddr) -> Address {
         match address {
             SocketAddr::V4(address) => Address::of(libc::sockaddr_in {
@@ -50,7 +50,7 @@ impl Address {
         }
     }
 
-    /// A Unix socket path. `ENAMETOOLONG` for a path that does not fit into an address.
+    /// Returns a Unix socket path as an address. `ENAMETOOLONG` for a path that does not fit into an address.
     pub fn unix(path: &Path) -> Result<Address, Errno> {
         let bytes = path.as_os_str().as_bytes();
         // SAFETY: all zero is a valid value of this plain structure.
@@ -65,7 +65,7 @@ impl Address {
         Ok(Address::of(address))
     }
 
-    /// Address of a virtual machine or its host: context identifier and port.
+    /// Returns the address of a virtual machine or its host: context identifier and port.
     pub fn vsock(cid: u32, port: u32) -> Address {
         // SAFETY: all zero is a valid value of this plain structure.
         let mut address: libc::sockaddr_vm = unsafe { std::mem::zeroed() };
@@ -75,7 +75,7 @@ impl Address {
         Address::of(address)
     }
 
-    /// Pointer for libraries that take addresses; valid as long as this address is not moved.
+    /// Returns a pointer for libraries that take addresses; valid as long as this address is not moved.
     pub fn pointer(&self) -> *const libc::sockaddr {
         std::ptr::from_ref(&self.storage).cast()
     }
@@ -95,7 +95,7 @@ fn moved(result: isize) -> Result<usize, Errno> {
     usize::try_from(result).map_err(|_| Errno::last())
 }
 
-/// A close-on-exec socket of a family (`AF_*`) and type (`SOCK_*`).
+/// Opens a close-on-exec socket of a family (`AF_*`) and type (`SOCK_*`).
 pub fn open(family: i32, kind: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: no memory is passed, and the descriptor is new.
     unsafe {
@@ -135,7 +135,7 @@ pub fn accept(socket: RawFd) -> Result<(OwnedFd, Address), Errno> {
     }
 }
 
-/// The pending error of a socket (`SO_ERROR`).
+/// Returns the pending error of a socket (`SO_ERROR`).
 pub fn pending_error(socket: RawFd) -> Result<(), Errno> {
     match option(socket, libc::SOL_SOCKET, libc::SO_ERROR)? {
         0 => Ok(()),
@@ -143,7 +143,7 @@ pub fn pending_error(socket: RawFd) -> Result<(), Errno> {
     }
 }
 
-/// A numeric socket option.
+/// Reads a numeric socket option.
 pub fn option(socket: RawFd, level: i32, name: i32) -> Result<i32, Errno> {
     let mut value: libc::c_int = 0;
     let mut length = size_of_val(&value) as libc::socklen_t;
@@ -221,7 +221,8 @@ pub unsafe fn send(
     moved(unsafe { libc::sendto(socket, bytes.cast(), length, flags | libc::MSG_NOSIGNAL, address, room) })
 }
 
-/// Receives into memory; 0 at the end of a stream. With `MSG_TRUNC` the length of a datagram that was longer than that.
+/// Receives into memory; returns 0 at the end of a stream. With `MSG_TRUNC` it returns the full length of a
+/// datagram that was longer than the memory.
 ///
 /// # Safety
 /// `length` bytes from `bytes` on can be written, and nothing else uses them meanwhile.
@@ -231,7 +232,7 @@ pub unsafe fn receive(socket: RawFd, (bytes, length): (*mut u8, usize), flags: i
     moved(unsafe { libc::recv(socket, bytes.cast(), length, flags) })
 }
 
-/// The same for a datagram, with who has sent it.
+/// Receives a datagram in the same way, and returns the sender's address too.
 ///
 /// # Safety
 /// As [`receive`].
@@ -250,7 +251,7 @@ pub unsafe fn receive_from(
     })
 }
 
-/// Space for the sender's address.
+/// Returns an empty address as space for the sender's.
 pub fn nobody() -> Address {
     Address::empty()
 }

@@ -32,27 +32,27 @@ pub fn set_policy(policy: &Policy) -> Result<(), Errno> {
     for &node in nodes {
         mask[node as usize / BITS] |= 1 << (node as usize % BITS);
     }
-    // The kernel ignores the last bit.
+    // The length is one more than the number of bits, because the kernel ignores the last bit.
     let (address, bits) =
         if nodes.is_empty() { (std::ptr::null(), 0) } else { (mask.as_ptr(), mask.len() * BITS + 1) };
     // SAFETY: the mask has as many bits as stated (the last one is not read), or there is none.
     check(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, address, bits) }).map(|_| ())
 }
 
-/// The nodes of the machine, ascending; only node 0 if the kernel does not report them.
+/// Returns the nodes of the machine in ascending order; only node 0 if the kernel does not report them.
 pub fn nodes() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
     let nodes = parse_list(&text);
     if nodes.is_empty() { vec![0] } else { nodes }
 }
 
-/// The processors of a node; empty if it does not exist.
+/// Returns the processors of a node; empty if the node does not exist.
 pub fn cpus_of(node: u32) -> Vec<u32> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     parse_list(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
-/// A list of numbers in the kernel's format, such as `0-3,8`.
+/// Parses a list of numbers in the kernel's format, such as `0-3,8`.
 fn parse_list(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (low, high) = part.split_once('-').unwrap_or((part, part));

@@ -4,26 +4,26 @@
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
 
-/// Bytes of the health log.
+/// Size of the health log in bytes.
 pub const HEALTH_LOG: usize = 512;
-/// Bytes of the data returned by Identify.
+/// Size in bytes of the data returned by Identify.
 pub const IDENTIFICATION: usize = 4096;
-/// `NVME_URING_CMD_IO` of linux/nvme_ioctl.h: a command whose address is that of a buffer.
+/// `NVME_URING_CMD_IO` of linux/nvme_ioctl.h: a command with the address of a buffer.
 pub const IN_RING: u32 = 0xC048_4E80;
-/// `NVME_URING_CMD_IO_VEC`: a command whose address is that of I/O vectors, and whose length is their number.
+/// `NVME_URING_CMD_IO_VEC`: a command with the address and the number of I/O vectors.
 pub const IN_RING_VECTORED: u32 = 0xC048_4E81;
 
 // From linux/nvme_ioctl.h: _IO('N', 0x40), _IOWR('N', 0x41, struct nvme_admin_cmd), _IOWR('N', 0x43, struct nvme_passthru_cmd).
 const NVME_IOCTL_ID: libc::c_ulong = 0x4E40;
 const NVME_IOCTL_ADMIN_CMD: libc::c_ulong = 0xC048_4E41;
 const NVME_IOCTL_IO_CMD: libc::c_ulong = 0xC048_4E43;
-/// Get Log Page command.
+/// Opcode of the Get Log Page command.
 const GET_LOG_PAGE: u8 = 0x02;
 /// Identify.
 const IDENTIFY: u8 = 0x06;
-/// SMART and health information.
+/// Identifier of the SMART and health log.
 const HEALTH: u32 = 0x02;
-/// The log applies to the whole controller.
+/// Namespace ID for a log of the whole controller.
 const ALL_NAMESPACES: u32 = u32::MAX;
 const TIMEOUT_MS: u32 = 2_000;
 
@@ -46,13 +46,13 @@ pub struct Command {
     pub metadata: u64,
     /// Address of the data.
     pub address: u64,
-    /// Bytes of the metadata.
+    /// Length of the metadata in bytes.
     pub metadata_length: u32,
-    /// Bytes of the data.
+    /// Length of the data in bytes.
     pub data_length: u32,
     /// Command words 10 to 15.
     pub words_10_15: [u32; 6],
-    /// Milliseconds until the kernel aborts it; 0 for its default.
+    /// Milliseconds until the kernel aborts the command; 0 for the kernel's default.
     pub timeout_ms: u32,
     /// The first word of the completion.
     pub result: u32,
@@ -61,7 +61,7 @@ pub struct Command {
 const _: () = assert!(std::mem::size_of::<Command>() == 72);
 
 impl Command {
-    /// Converts it to the part of an io_uring entry.
+    /// Converts the command to the part of an io_uring entry that holds commands.
     #[inline(always)]
     pub fn in_ring(self) -> [u8; 80] {
         /// Padded to the size in an entry.
@@ -81,7 +81,7 @@ pub enum Refusal {
     Controller(u16),
 }
 
-/// Sends a command and waits for its completion; returns the first word of it.
+/// Sends a command and waits for its completion; returns the first word of the completion.
 ///
 /// # Safety
 ///
@@ -95,16 +95,16 @@ unsafe fn send(fd: RawFd, request: libc::c_ulong, command: &mut Command) -> Resu
     }
 }
 
-/// Points a command at a buffer for its response.
+/// Points a command at a buffer for the data that it returns.
 fn into(command: Command, answer: &mut [u8]) -> Command {
     Command { address: answer.as_mut_ptr() as u64, data_length: answer.len() as u32, ..command }
 }
 
-/// The SMART and health information log of the controller of a namespace or partition. Requires
+/// Reads the SMART and health information log of the controller of a namespace or partition. Requires
 /// administrative privileges.
 pub fn health_log(fd: RawFd) -> Result<[u8; HEALTH_LOG], Errno> {
     let mut log = [0; HEALTH_LOG];
-    // The number of 4-byte words, less one, in the upper half.
+    // The upper half holds the number of 4-byte words, less one.
     let length = (HEALTH_LOG as u32 / 4 - 1) << 16;
     let command = Command {
         opcode: GET_LOG_PAGE,
@@ -121,13 +121,14 @@ pub fn health_log(fd: RawFd) -> Result<[u8; HEALTH_LOG], Errno> {
     }
 }
 
-/// The namespace ID of a device; an error if it has none.
+/// Returns the namespace ID of a device; an error if it has none.
 pub fn namespace_id(fd: RawFd) -> Result<u32, Errno> {
     // SAFETY: no memory is involved.
     check(i64::from(unsafe { libc::ioctl(fd, NVME_IOCTL_ID as _, 0) })).map(|id| id as u32)
 }
 
-/// Data returned by Identify: `structure` selects what to identify (CNS), for this namespace and command set (CSI).
+/// Returns the data of Identify: `structure` selects what to identify (CNS), for this namespace and command set
+/// (CSI).
 pub fn identify(
     fd: RawFd,
     structure: u8,
@@ -149,7 +150,7 @@ pub fn order(fd: RawFd, command: Command) -> Result<(), Refusal> {
     unsafe { send(fd, NVME_IOCTL_IO_CMD, &mut command) }.map(|_| ())
 }
 
-/// Sends an I/O command that reads data, and waits for it.
+/// Sends an I/O command that reads data, and waits for its completion.
 pub fn ask(fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), Refusal> {
     let command = Command { metadata: 0, metadata_length: 0, ..command };
     // SAFETY: the answer lives on, and is as long as the command says.

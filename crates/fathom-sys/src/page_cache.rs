@@ -1,4 +1,4 @@
-//! The page cache: how much of an open file the kernel holds in memory, and dropping it.
+//! The page cache: measures how much of an open file the kernel holds in memory, and drops it.
 
 use crate::errno::{Errno, check};
 use crate::memory::{Mapping, page_size};
@@ -11,15 +11,15 @@ use std::path::Path;
 // From asm-generic/unistd.h, the same number on every architecture; since Linux 6.5.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Bytes covered per mincore(2) call, which returns a byte per page.
+/// Number of bytes covered by a mincore(2) call, which returns a byte per page.
 const WINDOW: u64 = 1 << 30;
 
 /// Page cache state of a range, in whole pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cached {
-    /// Bytes in memory.
+    /// Bytes of the range that are in memory.
     pub resident: u64,
-    /// Bytes of them that are not on the storage yet: dirty, or under writeback.
+    /// Bytes of these that have not reached the storage: dirty, or under writeback.
     pub unwritten: u64,
 }
 
@@ -41,8 +41,8 @@ struct Cachestat {
     recently_evicted: u64,
 }
 
-/// Page cache state of a range of a file or block device (cachestat(2)). ENOSYS before Linux 6.5; EPERM for a
-/// file that the caller can neither write to nor owns.
+/// Returns the page cache state of a range of a file or block device (cachestat(2)). ENOSYS before Linux 6.5;
+/// EPERM for a file that the caller can neither write to nor owns.
 pub fn cached(fd: RawFd, range: &Range<u64>) -> Result<Cached, Errno> {
     let pages = whole_pages(range);
     // A DAX file has no page cache, and kernels crash when queried about it.
@@ -61,9 +61,9 @@ pub fn cached(fd: RawFd, range: &Range<u64>) -> Result<Cached, Errno> {
     Ok(Cached { resident: bytes(found.cached), unwritten: bytes(found.dirty + found.writeback) })
 }
 
-/// Bytes of a range in memory, seen through a mapping (mincore(2)): slower, but on every kernel, and correct
-/// for stacked file systems (overlayfs), whose own inode has no pages. The kernel reports everything as
-/// resident if the caller can neither write to the file nor owns it.
+/// Counts the bytes of a range in memory by mapping it (mincore(2)). This is slower, but works on every kernel,
+/// and is correct for stacked file systems (overlayfs), whose own inode has no pages. The kernel reports all
+/// pages as resident if the caller can neither write to the file nor owns it.
 pub fn resident_by_mapping(fd: RawFd, range: &Range<u64>) -> Result<u64, Errno> {
     let pages = whole_pages(range);
     let page = page_size() as u64;
@@ -87,14 +87,14 @@ pub fn resident_by_mapping(fd: RawFd, range: &Range<u64>) -> Result<u64, Errno> 
 pub fn drop_clean(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     let pages = whole_pages(range);
     match pages.end - pages.start {
-        // A length of 0 would mean "to the end".
+        // `posix_fadvise` takes a length of 0 as "to the end", so an empty range needs no call.
         0 => Ok(()),
         length => file::advise(fd, pages.start, length, libc::POSIX_FADV_DONTNEED),
     }
 }
 
-/// Writes the dirty pages of a range to the storage and waits for them. Unreported errors of earlier writes
-/// are also returned. The storage's own cache is not flushed.
+/// Writes the dirty pages of a range to the storage and waits for them. Also returns errors of earlier writes
+/// that were not reported yet. The storage's own cache is not flushed.
 pub fn write_back(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     let flags =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
@@ -105,17 +105,19 @@ pub fn write_back(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     }
 }
 
-/// An unreported write error that the kernel has recorded since the file was opened. Does not wait.
+/// Returns a write error that the kernel has recorded since the file was opened and not reported yet. Does not
+/// wait.
 pub fn take_write_error(fd: RawFd) -> Result<(), Errno> {
-    // The last possible page of a file: no data is ever there, so nothing is waited for, and the error of the
-    // whole file is returned.
+    // The range is the last possible page of a file. It never holds data, so there is nothing to wait for, but
+    // the call returns the error of the whole file.
     let last = (i64::MAX as u64) / page_size() as u64 * page_size() as u64 - page_size() as u64;
     file::sync_range(fd, last, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE)
 }
 
 /// Drops a range of a file or device from memory, so that it is read from its medium: dirty pages are written
-/// back, clean ones dropped. With `drops` false it only checks. Returns the bytes that stay in memory; `None`
-/// if the kernel does not report them. A file system in memory has no other medium, so its result is 0.
+/// back, clean ones dropped. If `drops` is false, the range is only checked. Returns the number of bytes that
+/// stay in memory; `None` if the kernel does not report them. A file system in memory has no other medium, so
+/// its result is 0.
 pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
     let is_device = block_device::size(fd).is_ok();
     if !is_device && file_system::is_in_memory(fd) == Ok(true) {
@@ -124,9 +126,9 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
     if !drops {
         return resident(fd, range);
     }
-    // Dropping is only a hint, so each attempt is followed by a check. Dirty pages can be dropped once they are
-    // written back; those of NFS once the server has committed them, which requires a sync; and buffers held by
-    // the kernel after a flush of the device.
+    // Dropping is only a hint, so each attempt is followed by a check. The attempts are for pages that cannot
+    // be dropped directly: dirty pages must be written back first, pages of NFS must be committed by the
+    // server, which requires a sync, and the kernel keeps buffers until the device is flushed.
     let tries: [&dyn Fn() -> Result<(), Errno>; 4] =
         [&|| Ok(()), &|| write_back(fd, range), &|| file::sync(fd), &|| {
             if is_device { block_device::flush_buffers(fd) } else { Err(Errno(libc::EOPNOTSUPP)) }
@@ -136,7 +138,7 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
         if prepare().is_err() {
             continue;
         }
-        // A refusal shows as bytes that remain.
+        // An error is ignored, because a range that was not dropped shows as bytes that remain.
         let _ = drop_clean(fd, range);
         left = resident(fd, range);
         if left.is_none_or(|bytes| bytes == 0) {
@@ -146,7 +148,7 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
     left
 }
 
-/// Bytes of a range in memory; `None` if the kernel does not report them.
+/// Returns the number of bytes of a range in memory; `None` if the kernel does not report them.
 fn resident(fd: RawFd, range: &Range<u64>) -> Option<u64> {
     let by_mapping = || resident_by_mapping(fd, range);
     let found = match file_system::is_overlay(fd) {
@@ -156,11 +158,11 @@ fn resident(fd: RawFd, range: &Range<u64>) -> Option<u64> {
             false => Err(Errno(libc::EPERM)),
         }),
     };
-    // Whole pages may exceed the range.
+    // The kernel counts whole pages, which may exceed the range.
     found.ok().map(|bytes| bytes.min(range.end - range.start))
 }
 
-/// mincore(2) reports every page as resident to callers that can neither write to the file nor own it.
+/// True if the caller can write to the file or owns it. For others, mincore(2) reports every page as resident.
 fn may_ask(fd: RawFd) -> bool {
     let path = format!("/proc/thread-self/fd/{fd}");
     let own = credentials::effective_user();
@@ -169,7 +171,7 @@ fn may_ask(fd: RawFd) -> bool {
         || file::open(Path::new(&path), libc::O_WRONLY, 0).is_ok()
 }
 
-/// The pages that a range touches.
+/// Returns the range of whole pages that contain a range.
 fn whole_pages(range: &Range<u64>) -> Range<u64> {
     let page = page_size() as u64;
     if range.is_empty() {
@@ -184,7 +186,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
 
-    /// A file of 16 pages on a file system with a page cache: /tmp may be in memory, the build directory is not.
+    /// Creates a file of 16 pages on a file system with a page cache. /tmp may be in memory; the build
+    /// directory is not.
     fn written() -> std::fs::File {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).expect("a file");
         file.write_all(&vec![7; 16 * page_size()]).expect("written");

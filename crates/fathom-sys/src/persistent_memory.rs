@@ -1,11 +1,11 @@
 //! Persistent memory: durable stores. A store is durable once its cache line was written back (or it bypassed the cache) and
 //! the processor has drained its buffers.
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// How this processor writes cache lines back. Detected once, because not all processors have the better
-/// instructions.
+/// How this processor writes cache lines back. The method is detected once, because not all processors have the
+/// better instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBack {
     /// The line stays in the cache (x86 `clwb`, ARM `dc cvap`).
@@ -17,12 +17,12 @@ pub enum WriteBack {
 }
 
 impl WriteBack {
-    /// The best method of this processor.
+    /// Returns the best method of this processor.
     pub fn detect() -> WriteBack {
         arch::detect()
     }
 
-    /// The instruction's name in reports.
+    /// Returns the instruction's name in reports.
     pub fn instruction(self) -> &'static str {
         arch::instruction(self)
     }
@@ -159,7 +159,7 @@ mod arch {
     use super::WriteBack;
     use std::arch::asm;
 
-    /// There, non-temporal stores are only a hint and guarantee nothing about durability.
+    /// On this architecture, non-temporal stores are only a hint and guarantee nothing about durability.
     pub(super) const STREAMS: bool = false;
     /// `HWCAP_DCPOP` of asm/hwcap.h.
     const DCPOP: libc::c_ulong = 1 << 16;

@@ -7,19 +7,19 @@ use std::os::fd::{OwnedFd, RawFd};
 /// Never block (`SPLICE_F_NONBLOCK` of linux/splice.h).
 pub const NO_WAIT: u32 = libc::SPLICE_F_NONBLOCK;
 
-/// A pipe: its read end and its write end.
+/// Creates a pipe; returns its read end and its write end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
 }
 
 /// Grows a pipe to at least this many bytes; returns its capacity.
 pub fn widen(end: &OwnedFd, bytes: i32) -> Result<usize, Errno> {
-    // On failure the pipe keeps its size, because unprivileged users have a limit.
+    // An error is ignored: unprivileged users have a limit, and the pipe then keeps its size.
     let _ = rustix::pipe::fcntl_setpipe_size(end, usize::try_from(bytes).unwrap_or(0));
     Ok(rustix::pipe::fcntl_getpipe_size(end)?)
 }
 
-/// Moves bytes between a pipe and something else without a copy (`splice`).
+/// Moves bytes between a pipe and a file, socket or other pipe without a copy (`splice`).
 #[inline]
 pub fn splice(from: RawFd, to: RawFd, length: usize, flags: u32) -> Result<usize, Errno> {
     // SAFETY: no memory is passed.
@@ -67,7 +67,7 @@ pub unsafe fn fill(end: RawFd, (bytes, length): (*const u8, usize)) -> Result<us
     moved(unsafe { libc::write(end, bytes.cast(), length) })
 }
 
-/// Copies what is in a pipe to memory.
+/// Copies the content of a pipe to memory.
 ///
 /// # Safety
 /// `length` bytes from `bytes` on can be written, and nothing else uses them meanwhile.

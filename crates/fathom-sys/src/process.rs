@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::unix::process::parent_id;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The last caller of [`fork`]: in a child, its parent at that time.
+/// The last caller of [`fork`]; in a child, this is its parent at the time of the fork.
 static FORKED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// The two sides of a fork.
@@ -37,7 +37,7 @@ pub fn threads() -> Result<usize, Errno> {
     Ok(std::fs::read_dir("/proc/self/task").map_err(Errno::from)?.count())
 }
 
-/// [`fork`], but checks the number of threads first: with more than one it is `EDEADLK`.
+/// Forks like [`fork`], but checks the number of threads first; with more than one the result is `EDEADLK`.
 pub fn fork_without_threads() -> Result<Fork, Errno> {
     if threads()? != 1 {
         return Err(Errno(libc::EDEADLK));
@@ -62,7 +62,7 @@ pub enum Ended {
 }
 
 impl fmt::Display for Ended {
-    /// The end of a sentence about it: `was killed by signal 9`.
+    /// Writes the end of a sentence about the child: `was killed by signal 9`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ended::Exited(status) => write!(f, "ended with status {status}"),
@@ -71,7 +71,7 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Reaps one child that has ended, if there is any: its pid, how it ended and its resource usage.
+/// Reaps one child that has ended, if there is one; returns its PID, how it ended and its resource usage.
 pub fn reap_one() -> Option<(u32, Ended, Usage)> {
     let mut status = 0;
     let mut raw = usage::empty();
@@ -125,7 +125,7 @@ pub fn has_ended(pid: u32) -> bool {
     }
 }
 
-/// Sends a signal; a process that is gone is not an error.
+/// Sends a signal to a process; if the process no longer exists, this is not an error.
 pub fn kill(pid: u32, signal: i32) {
     // SAFETY: no memory is passed.
     unsafe { libc::kill(pid as libc::pid_t, signal) };
@@ -137,7 +137,7 @@ pub fn exists(pid: u32) -> bool {
     unsafe { libc::kill(pid as libc::pid_t, 0) == 0 || Errno::last() != Errno(libc::ESRCH) }
 }
 
-/// Sends a signal to a process group; one that is gone is not an error.
+/// Sends a signal to a process group; if the group no longer exists, this is not an error.
 pub fn kill_group(leader: u32, signal: i32) {
     // SAFETY: no memory is passed.
     unsafe { libc::kill(-(leader as libc::pid_t), signal) };
@@ -145,7 +145,7 @@ pub fn kill_group(leader: u32, signal: i32) {
 
 /// Makes the caller the leader of a new session, which the terminal's Ctrl-C does not reach.
 pub fn new_session() {
-    // It fails if the caller already is one.
+    // An error is ignored: the call fails only if the caller already leads a session.
     let _ = rustix::process::setsid();
 }
 
@@ -154,7 +154,7 @@ pub fn die_with_parent() -> Result<(), Errno> {
     signal_at_end_of_parent(libc::SIGKILL)
 }
 
-/// Asks the kernel for a signal when the thread that started this process ends; 0 is none.
+/// Asks the kernel for a signal when the thread that started this process ends; 0 requests none.
 fn signal_at_end_of_parent(signal: i32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })).map(|_| ())
@@ -163,18 +163,18 @@ fn signal_at_end_of_parent(signal: i32) -> Result<(), Errno> {
 /// Relation of a process to the caller of [`interrupt_with_parent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The parent: its end will be signalled.
+    /// The parent, whose end will be signalled.
     Parent,
     /// Another existing process.
     Stranger,
-    /// No process has this ID any more.
+    /// No process has this ID.
     Gone,
 }
 
 /// Asks the kernel for SIGINT when the thread that started this process ends, if `parent` is the process of that thread.
 pub fn interrupt_with_parent(parent: u32) -> Result<Relation, Errno> {
     signal_at_end_of_parent(libc::SIGINT)?;
-    // Checked afterwards, because a parent that had already ended sends no signal.
+    // The parent is checked after the request, because a parent that had already ended sends no signal.
     if parent_id() == parent {
         return Ok(Relation::Parent);
     }
@@ -202,12 +202,12 @@ pub fn detach_stream(stream: i32) {
     }
 }
 
-/// The caller's process id.
+/// Returns the caller's process ID.
 pub fn own_pid() -> u32 {
     std::process::id()
 }
 
-/// The id of the calling thread.
+/// Returns the ID of the calling thread.
 pub fn own_thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }

@@ -3,24 +3,25 @@
 use crate::clock::clock_ns;
 use crate::errno::{Errno, check};
 
-/// Gives the session of a process the smallest share of the processors. It affects the whole session, so that
-/// should be a separate one. Where the kernel schedules sessions as groups, the class of a thread counts only
-/// within its session.
+/// Gives the session of a process the smallest share of the processors. The whole session is affected, so the
+/// process should have a separate one. Where the kernel schedules sessions as groups, the class of a thread
+/// counts only within its session.
 pub fn lower_session_of(pid: u32) {
-    // Without autogroups the file does not exist, and there is nothing to do.
+    // An error is ignored: without autogroups the file does not exist, and there is no session to lower.
     let _ = std::fs::write(format!("/proc/{pid}/autogroup"), "19");
 }
 
 /// Runs the calling thread only when a processor is otherwise idle.
 pub fn become_idle() -> Result<(), Errno> {
-    // The kernel's `struct sched_param`. By the system call, because musl's function of this name is a stub.
+    // The argument is the kernel's `struct sched_param`. The system call is made directly, because musl's
+    // function of this name is a stub.
     let priority: libc::c_int = 0;
     // SAFETY: the structure lives for the whole call; 0 is the calling thread.
     check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) })
         .map(|_| ())
 }
 
-/// The processors that the calling thread may use, ascending.
+/// Returns the processors that the calling thread may use, in ascending order.
 pub fn allowed_cpus() -> Result<Vec<u32>, Errno> {
     // The kernel requires space for all processors it supports.
     let mut mask = [0u64; 1024];
@@ -32,7 +33,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>, Errno> {
     Ok((0..bits).filter(|bit| mask[(bit / 64) as usize] >> (bit % 64) & 1 == 1).collect())
 }
 
-/// Processor time that the calling thread has used, ns.
+/// Returns the processor time that the calling thread has used, in ns.
 pub fn own_cpu_time_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }

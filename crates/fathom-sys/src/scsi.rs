@@ -3,7 +3,7 @@
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
 
-/// Space for sense data.
+/// Size in bytes of the buffer for sense data.
 pub const SENSE: usize = 64;
 
 // From scsi/sg.h.
@@ -104,8 +104,8 @@ struct RingCommand {
 
 const _: () = assert!(std::mem::size_of::<RingCommand>() == 80);
 
-/// A command in the form of an io_uring entry. It contains the addresses of the command, the sense buffer and
-/// the data.
+/// Returns a command in the form of an io_uring entry, which contains the addresses of the command, the sense
+/// buffer and the data.
 #[inline(always)]
 pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u32) -> [u8; 80] {
     let mut entry = RingCommand {
@@ -121,7 +121,7 @@ pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u
     unsafe { std::mem::transmute(entry) }
 }
 
-/// Completion of a command in a ring: `result` is the second word of the completion.
+/// Returns the completion of a command in a ring; `result` is the second word of the completion.
 pub fn answer_in_ring(result: u64, sense: &[u8; SENSE]) -> Answer {
     let byte = |at: u32| (result >> at) as u8;
     Answer {
@@ -150,7 +150,7 @@ pub enum Transfer {
 }
 
 impl Transfer {
-    /// Address and length of the data to and from the device, as in bsg.
+    /// Returns address and length of the data to and from the device, as in bsg.
     fn directions(self) -> [(u64, u32); 2] {
         match self {
             Transfer::None => [(0, 0); 2],
@@ -160,10 +160,10 @@ impl Transfer {
     }
 }
 
-/// Completion of a command that the kernel delivered.
+/// Completion of a command that the kernel has sent to the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Bytes of the transfer that were not transferred.
+    /// Number of bytes that were not transferred.
     pub residual: i32,
     /// The status byte of the device, 0 for success.
     pub status: u8,
@@ -175,18 +175,18 @@ pub struct Answer {
     pub sense: [u8; SENSE],
     /// Length of the valid sense data.
     pub sense_length: u8,
-    /// False if the device, the transport or the driver reported anything.
+    /// False if the device, the transport or the driver reported an error.
     pub good: bool,
 }
 
 impl Answer {
-    /// The valid sense data.
+    /// Returns the valid sense data.
     pub fn sense(&self) -> &[u8] {
         self.sense.get(..usize::from(self.sense_length)).unwrap_or(&self.sense)
     }
 }
 
-/// Sends a command and waits for its end.
+/// Sends a command and waits for its completion.
 ///
 /// # Safety
 /// The memory of the transfer is valid for its length, and nothing else uses it during the call.
@@ -240,7 +240,7 @@ pub unsafe fn run(
     })
 }
 
-/// The same for a bsg device.
+/// Sends a command to a bsg device in the same way.
 ///
 /// # Safety
 /// As for [`run`].

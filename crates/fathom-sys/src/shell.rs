@@ -1,4 +1,4 @@
-//! User commands, run by a shell for a worker.
+//! Runs users' commands in a shell for a worker.
 
 use crate::{process, signal};
 use std::fs::File;
@@ -6,11 +6,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Poll interval of a command's end and of the stop condition.
+/// Interval at which a command's end and the stop condition are checked.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Runs a command with `sh -c`; its output goes to `output`. Ends it, and its process group, when `stopped`
-/// returns true.
+/// Runs a command with `sh -c`; its output goes to `output`. Ends the command and its process group when
+/// `stopped` returns true.
 pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io::Result<ExitStatus> {
     run_to_end(shell(command), output, stopped)
 }
@@ -62,8 +62,8 @@ pub fn start(command: &str, only_on_errors: bool) -> std::io::Result<u32> {
     Ok(shell.spawn()?.id())
 }
 
-/// `sh -c` as the leader of a process group, with default handling of the signals that this program handles or
-/// ignores, as a shell expects.
+/// Returns a command that runs `sh -c` as the leader of a process group, with default handling of the signals
+/// that this program handles or ignores, as a shell expects.
 fn shell(command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).process_group(0);

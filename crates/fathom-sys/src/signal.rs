@@ -14,7 +14,7 @@ pub const OF_USERS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
 /// dropped on the thread that created them, in reverse order.
 pub struct SignalQueue {
     fd: OwnedFd,
-    /// The previous signal mask.
+    /// The signal mask before this queue was created.
     before: libc::sigset_t,
 }
 
@@ -37,12 +37,13 @@ impl SignalQueue {
         Ok(SignalQueue { fd, before })
     }
 
-    /// The next signal that asks to end, if one has arrived; earlier signals of other kinds are discarded.
+    /// Returns the next signal that asks to end, if one has arrived; earlier signals of other kinds are
+    /// discarded.
     pub fn asked_to_end(&self) -> Option<i32> {
         std::iter::from_fn(|| self.next()).find(|signal| matches!(*signal, libc::SIGINT | libc::SIGTERM))
     }
 
-    /// The next signal that has arrived, if any.
+    /// Returns the next signal that has arrived, if any.
     pub fn next(&self) -> Option<i32> {
         let mut info = std::mem::MaybeUninit::<libc::signalfd_siginfo>::zeroed();
         let size = std::mem::size_of::<libc::signalfd_siginfo>();
@@ -68,7 +69,7 @@ impl Drop for SignalQueue {
     }
 }
 
-/// Unblocks signals (in a forked worker, which uses the defaults).
+/// Unblocks signals in a forked worker, which uses their default effects.
 pub fn unblock(signals: &[i32]) {
     let set = signal_set(signals);
     // SAFETY: the set is valid; the old mask is not requested.
@@ -123,7 +124,7 @@ pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
     unsafe { libc::ppoll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, &time, std::ptr::null()) };
 }
 
-/// A pipe with a non-blocking read end: (read, write).
+/// Creates a pipe with a non-blocking read end: (read, write).
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors.
@@ -139,7 +140,7 @@ pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
 mod tests {
     use super::*;
 
-    /// The blocked signals of the calling thread, as reported by the kernel.
+    /// Returns the blocked signals of the calling thread, as reported by the kernel.
     fn blocked() -> u64 {
         let text = std::fs::read_to_string("/proc/thread-self/status").expect("the thread is there");
         let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("it is told");

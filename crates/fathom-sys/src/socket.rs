@@ -12,7 +12,7 @@ pub const MOST_PIECES: usize = 1024;
 /// Whether a call may block on the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Blocks until something was transferred, or the socket's time limit has passed.
+    /// Blocks until bytes were transferred or the socket's time limit has passed.
     Allowed,
     /// `EAGAIN` instead.
     Never,
@@ -27,7 +27,7 @@ impl Wait {
     }
 }
 
-/// The user at the peer of a Unix socket at the time of the connection, according to the kernel.
+/// Returns the user at the peer of a Unix socket at the time of the connection, according to the kernel.
 pub fn peer_user(socket: RawFd) -> Result<u32, Errno> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of_val(&peer) as libc::socklen_t;
@@ -42,7 +42,7 @@ pub fn peer_user(socket: RawFd) -> Result<u32, Errno> {
         )
     };
     match (done, peer.uid) {
-        // Unavailable for network sockets.
+        // The kernel reports these values for network sockets, whose user is unknown.
         (0, u32::MAX) => Err(Errno(libc::ENODATA)),
         (0, user) => Ok(user),
         _ => Err(Errno::last()),
@@ -53,7 +53,8 @@ fn outcome(moved: isize) -> Result<usize, Errno> {
     usize::try_from(moved).map_err(|_| Errno::last())
 }
 
-/// Disables delayed acknowledgements on a TCP socket until the kernel enables them again; a hint.
+/// Disables delayed acknowledgements on a TCP socket until the kernel enables them again. The call is a hint,
+/// so an error is ignored.
 pub fn acknowledge_at_once(socket: RawFd) {
     let on: libc::c_int = 1;
     // SAFETY: the option is a number, and its length is stated.
@@ -94,12 +95,12 @@ pub fn receive(socket: RawFd, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Resu
     })
 }
 
-/// A socket to wait for.
+/// A socket for which to wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
     /// The socket.
     pub socket: RawFd,
-    /// Whether to wait for writability as well as readability.
+    /// Waits for writability as well as readability.
     pub to_send: bool,
 }
 

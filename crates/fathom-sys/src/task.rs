@@ -1,4 +1,5 @@
-//! State of another thread, from `/proc`: reading it affects neither the thread nor the resources it waits for.
+//! Reads the state of another thread from `/proc`, which affects neither the thread nor the resources for which
+//! it waits.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -19,9 +20,9 @@ pub enum TaskState {
 pub struct Task {
     /// Its state.
     pub state: TaskState,
-    /// Its CPU time, in kernel ticks.
+    /// The thread's CPU time in kernel ticks.
     pub used_ticks: u64,
-    /// Its scheduling statistics; `None` if the kernel does not provide them (it does with
+    /// The thread's scheduling statistics; `None` if the kernel does not provide them (it does with
     /// `CONFIG_SCHED_INFO`).
     pub turns: Option<Turns>,
 }
@@ -29,23 +30,23 @@ pub struct Task {
 /// Scheduling statistics of a thread since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
-    /// Time on a processor, ns.
+    /// Time for which it ran on a processor, in ns.
     pub ran_ns: u64,
-    /// Time runnable without a processor, ns; a wait is counted when it ends.
+    /// Time for which it was runnable without a processor, in ns. A wait is counted when it ends.
     pub waited_ns: u64,
     /// Number of time slices.
     pub count: u64,
 }
 
 impl Task {
-    /// The current state of a process's thread; `None` if it is gone.
+    /// Reads the current state of a process's thread; `None` if the thread has ended.
     pub fn look(process: u32, thread: u32) -> Option<Task> {
         let text = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{thread}/{file}")).ok();
         let task = Task::parse(&text("stat")?)?;
         Some(Task { turns: text("schedstat").and_then(|line| Turns::parse(&line)), ..task })
     }
 
-    /// The line is `id (name) state ...`, with user and system time in the 14th and 15th field
+    /// Parses a line `id (name) state ...`, with user and system time in the 14th and 15th field
     /// (proc_pid_stat(5)). The name may contain any character.
     fn parse(line: &str) -> Option<Task> {
         let (_, rest) = line.rsplit_once(") ")?;
@@ -61,7 +62,7 @@ impl Task {
 }
 
 impl Turns {
-    /// The line is `ran waited turns` (Documentation/scheduler/sched-stats.rst).
+    /// Parses a line `ran waited turns` (Documentation/scheduler/sched-stats.rst).
     fn parse(line: &str) -> Option<Turns> {
         let mut fields = line.split_whitespace().map(|field| field.parse::<u64>().ok());
         Some(Turns { ran_ns: fields.next()??, waited_ns: fields.next()??, count: fields.next()?? })

@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 pub struct Mode(libc::termios);
 
 impl Mode {
-    /// The current mode of a terminal.
+    /// Returns the current mode of a terminal.
     pub fn of(terminal: RawFd) -> Result<Mode, Errno> {
         let mut mode = MaybeUninit::<libc::termios>::zeroed();
         // SAFETY: room for one structure.
@@ -18,13 +18,13 @@ impl Mode {
         Ok(Mode(unsafe { mode.assume_init() }))
     }
 
-    /// The same mode, but every key is delivered immediately and not echoed. Signal keys keep their effect;
-    /// Ctrl-S does not stop the output.
+    /// Returns the same mode, except that every key is delivered immediately and not echoed. Signal keys keep
+    /// their effect; Ctrl-S does not stop the output.
     pub fn with_single_keys(&self) -> Mode {
         let mut mode = self.0;
         mode.c_lflag &= !(libc::ICANON | libc::ECHO);
         mode.c_iflag &= !(libc::IXON | libc::ICRNL);
-        // Reads return available input only, possibly none.
+        // With a minimum of 0, reads return available input only, which may be none.
         mode.c_cc[libc::VMIN] = 0;
         mode.c_cc[libc::VTIME] = 0;
         Mode(mode)
@@ -37,7 +37,7 @@ impl Mode {
     }
 }
 
-/// Columns and rows of a terminal; `None` if unknown.
+/// Returns the columns and rows of a terminal; `None` if unknown.
 pub fn size(terminal: RawFd) -> Option<(u16, u16)> {
     let mut size = MaybeUninit::<libc::winsize>::zeroed();
     // SAFETY: the request fills one such structure.
@@ -48,7 +48,7 @@ pub fn size(terminal: RawFd) -> Option<(u16, u16)> {
 }
 
 /// Reads typed input into `buffer` without blocking; returns the number of bytes, 0 for none. `EIO` if the
-/// terminal is gone.
+/// terminal no longer exists.
 pub fn read_typed(terminal: RawFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     let mut entry = libc::pollfd { fd: terminal, events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry that lives through the call.
@@ -64,7 +64,7 @@ pub fn read_typed(terminal: RawFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     match read {
         -1 if Errno::last() == Errno(libc::EINTR) => Ok(0),
         -1 => Err(Errno::last()),
-        // A hangup makes the terminal readable without data.
+        // A hangup makes the terminal readable, although there is no data.
         0 if entry.revents & libc::POLLHUP != 0 => Err(Errno(libc::EIO)),
         count => Ok(count as usize),
     }

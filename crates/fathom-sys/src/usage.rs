@@ -16,7 +16,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Usage of the calling thread.
+    /// Reads the usage of the calling thread.
     pub fn of_thread() -> Usage {
         let mut raw = empty();
         // SAFETY: `raw` is a valid rusage for the whole call.
@@ -24,7 +24,7 @@ impl Usage {
         Usage::from_raw(&raw)
     }
 
-    /// Usage since an earlier reading.
+    /// Returns the usage since an earlier reading.
     pub fn since(self, earlier: Usage) -> Usage {
         Usage {
             user_us: self.user_us.saturating_sub(earlier.user_us),

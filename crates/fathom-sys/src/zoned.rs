@@ -14,12 +14,12 @@ const BLKGETZONESZ: libc::c_ulong = 0x8004_1284;
 const BLKGETNRZONES: libc::c_ulong = 0x8004_1285;
 const BLKFINISHZONE: libc::c_ulong = 0x4010_1288;
 
-/// Zones per report.
+/// Maximum number of zones per report.
 const BATCH: usize = 256;
-/// Report flag: the capacity field is filled in.
+/// Report flag: the kernel has filled in the capacity field.
 const HAS_CAPACITY: u32 = 1;
 
-/// Zone type: may be written anywhere.
+/// Zone type: the zone may be written at any offset.
 const TYPE_CONVENTIONAL: u8 = 1;
 
 /// `struct blk_zone`.
@@ -55,11 +55,11 @@ const _: () = assert!(std::mem::offset_of!(RawReport, list) == 16);
 /// State of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// No write pointer.
+    /// A conventional zone, which has no write pointer.
     Conventional,
-    /// Empty: nothing has been written.
+    /// Empty: the zone holds no data.
     Empty,
-    /// Open, implicitly or explicitly, or closed after writing: it counts against the device's limits.
+    /// Open, implicitly or explicitly, or closed after writing. The zone counts towards the device's limits.
     Active,
     /// Full, or finished.
     Full,
@@ -69,14 +69,14 @@ pub enum Condition {
     Offline,
 }
 
-/// One zone as the device reports it.
+/// A zone as the device reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneReport {
     /// First byte.
     pub start: u64,
-    /// Bytes from its start to the start of the next zone.
+    /// Number of bytes from its start to the start of the next zone.
     pub length: u64,
-    /// Usable bytes from the start.
+    /// Number of usable bytes from the start.
     pub capacity: u64,
     /// Write pointer, in bytes from the start of the zone.
     pub written: u64,
@@ -84,12 +84,12 @@ pub struct ZoneReport {
     pub condition: Condition,
 }
 
-/// Zone size in bytes; 0 for a device without zones.
+/// Returns the zone size in bytes; 0 for a device without zones.
 pub fn zone_size(fd: RawFd) -> Result<u64, Errno> {
     get_number(fd, BLKGETZONESZ).map(|sectors| u64::from(sectors) * SECTOR)
 }
 
-/// Number of zones.
+/// Returns the number of zones.
 pub fn zone_count(fd: RawFd) -> Result<u32, Errno> {
     get_number(fd, BLKGETNRZONES)
 }
@@ -101,7 +101,8 @@ fn get_number(fd: RawFd, request: libc::c_ulong) -> Result<u32, Errno> {
     check(i64::from(result)).map(|_| number)
 }
 
-/// Returns up to 256 zones in order, starting with the one that contains byte `offset`. Empty after the last zone.
+/// Returns up to 256 zones in order, starting with the one that contains byte `offset`. The list is empty after
+/// the last zone.
 pub fn report(fd: RawFd, offset: u64) -> Result<Vec<ZoneReport>, Errno> {
     let mut raw = Box::new(RawReport {
         sector: offset / SECTOR,
@@ -126,12 +127,12 @@ fn translated(zone: &RawZone, has_capacity: bool) -> ZoneReport {
         (_, 0xD) => Condition::ReadOnly,
         _ => Condition::Offline,
     };
-    // Kernels before 5.9 report no capacity: a zone is completely usable.
+    // Kernels before 5.9 report no capacity, because all their zones are completely usable.
     let capacity = if has_capacity { zone.capacity } else { zone.length };
     let written = match condition {
         Condition::Empty | Condition::Offline => 0,
         Condition::Active => zone.write_pointer.saturating_sub(zone.start).min(capacity),
-        // The write pointer of such zones is meaningless.
+        // The write pointer of zones in these states is meaningless.
         Condition::Conventional | Condition::Full | Condition::ReadOnly => capacity,
     };
     ZoneReport {
