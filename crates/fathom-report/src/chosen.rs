@@ -4,16 +4,16 @@ use crate::{FORMATS, Format};
 use fathom_stats::report::RunReport;
 use std::time::Duration;
 
-/// The requested formats, in the order of [`FORMATS`], and what they need from the run.
+/// The requested formats, in the order of [`FORMATS`], and the data that they need from the run.
 pub struct Chosen {
     formats: Vec<&'static (dyn Format + Sync)>,
-    /// A report has been written.
+    /// True once a report has been written.
     has_written: bool,
 }
 
 impl Chosen {
-    /// The formats with these names, without those that another one includes; the format for people if there
-    /// are no names. The version applies to formats that have several.
+    /// Selects the formats with these names, except formats that another one includes; the format for people if
+    /// there are no names. The version applies to formats that have several.
     pub fn new(names: &[String], version: u32) -> Chosen {
         let is_named = |name: &str| names.iter().any(|asked| asked == name);
         let is_asked = |format: &&&(dyn Format + Sync)| match names {
@@ -29,22 +29,22 @@ impl Chosen {
         Chosen { formats, has_written: false }
     }
 
-    /// One of them is human-readable.
+    /// True if one of the formats is human-readable.
     pub fn are_for_people(&self) -> bool {
         self.formats.iter().any(|format| format.declaration().for_people)
     }
 
-    /// Interval between reports during the run.
+    /// Returns the interval between reports during the run.
     pub fn every(&self) -> Option<Duration> {
         self.formats.iter().filter_map(|format| format.declaration().every).min()
     }
 
-    /// One of them includes the timeline.
+    /// True if one of the formats includes the timeline.
     pub fn need_timeline(&self) -> bool {
         self.formats.iter().any(|format| format.declaration().timeline)
     }
 
-    /// One of them includes the verdict on the result.
+    /// True if one of the formats includes the verdict on the result.
     pub fn need_verdict(&self) -> bool {
         self.formats.iter().any(|format| format.declaration().verdict)
     }
@@ -58,7 +58,7 @@ impl Chosen {
                 true => format.write_next(report, &mut bytes),
                 false => format.write(report, &mut bytes),
             };
-            // Writing to memory cannot fail.
+            // A format fails only if its output does, and writing to memory cannot fail.
             done.ok().map(|()| bytes)
         };
         self.formats.iter().filter_map(written).collect()

@@ -1,6 +1,6 @@
-//! The output of fio's client: a block per server as it ends, `All clients`, and one JSON document. Scripts parse these, so
-//! they match fio's exactly, except for fio's omissions and errors (see docs/compatibility.md): an error of any job is one of
-//! all clients together.
+//! The output of fio's client: a block per server as it ends, `All clients`, and one JSON document. Scripts
+//! parse these outputs, so they match fio's exactly, except for fio's omissions and errors (see
+//! docs/compatibility.md). An error of any job counts as an error of all clients together.
 
 use crate::document::{devices, job, layout};
 use crate::{Format, normal, terse};
@@ -12,7 +12,7 @@ use std::io;
 /// A server and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// As the user wrote it, without the port.
+    /// The host name as the user wrote it, without the port.
     pub host_name: &'a str,
     /// Its port.
     pub port: u32,
@@ -20,17 +20,17 @@ pub struct Client<'a> {
     pub report: &'a RunReport,
 }
 
-/// A server's human-readable results, under its own name if wanted.
+/// Formats a server's human-readable results, under its own name if requested.
 pub fn normal_piece(own_name: Option<&str>, report: &RunReport) -> String {
     let mut bytes = Vec::new();
-    // Writing to memory cannot fail.
+    // The result is ignored, because writing to memory cannot fail.
     let _ = normal::Normal.write(report, &mut bytes);
     // The name replaces the empty line before the first job.
     let name = own_name.map_or_else(String::new, |name| format!("<{name}> "));
     format!("{name}{}", String::from_utf8_lossy(&bytes))
 }
 
-/// The same in terse format.
+/// Formats a server's results in terse format.
 pub fn terse_piece(report: &RunReport, version: u32) -> String {
     lines_of(report, version)
 }
@@ -38,12 +38,12 @@ pub fn terse_piece(report: &RunReport, version: u32) -> String {
 fn lines_of(report: &RunReport, version: u32) -> String {
     let mut bytes = Vec::new();
     let format = terse::DEFAULT.in_version(version);
-    // Writing to memory cannot fail.
+    // The result is ignored, because writing to memory cannot fail.
     let _ = format.map(|format| format.write(report, &mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The sum of all servers; `None` if there is only a single job.
+/// Returns the sum of all servers; `None` if there is only a single job.
 pub fn total(clients: &[Client<'_>]) -> Option<RunReport> {
     let jobs = || clients.iter().flat_map(|client| &client.report.jobs);
     let first = jobs().next().filter(|_| jobs().count() > 1)?;
@@ -67,13 +67,13 @@ pub fn total(clients: &[Client<'_>]) -> Option<RunReport> {
     })
 }
 
-/// The sum of all servers, human-readable.
+/// Formats the sum of all servers for people.
 pub fn normal_total(clients: &[Client<'_>]) -> Option<String> {
     let report = total(clients)?;
     report.jobs.first().map(|job| normal::all_clients(job, &report))
 }
 
-/// The sum of all servers, in terse format.
+/// Formats the sum of all servers in terse format.
 pub fn terse_total(clients: &[Client<'_>], version: u32) -> Option<String> {
     total(clients).map(|report| lines_of(&report, version))
 }
@@ -91,7 +91,7 @@ struct Document<'a> {
     disk_util: Vec<DiskResult>,
 }
 
-/// The devices of the only server, or those of each server that has any.
+/// The global options of the only server, or of each server that has any.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum GlobalOptions<'a> {
@@ -99,7 +99,7 @@ enum GlobalOptions<'a> {
     OfEach(Vec<OptionsOfServer<'a>>),
 }
 
-/// As members of an object.
+/// Options that are written as members of an object.
 struct Options<'a>(&'a [(String, String)]);
 
 #[derive(Serialize)]
@@ -116,7 +116,7 @@ impl Serialize for Options<'_> {
     }
 }
 
-/// The JSON document.
+/// Returns the JSON document.
 pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> io::Result<String> {
     let jobs = |client: &Client<'_>| {
         let result =

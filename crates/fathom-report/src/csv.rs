@@ -1,6 +1,7 @@
-//! `csv`: one row per job and direction in fixed units, with a header line, for spreadsheets and data frames. Times are in
-//! nanoseconds and sizes in bytes whatever the job says, and the columns are the same for all runs, so that tables of several
-//! runs can be joined. A cell without a value is empty: not measured is not 0.
+//! `csv`: one row per job and direction in fixed units, with a header line, for spreadsheets and data frames.
+//! Times are in nanoseconds and sizes in bytes regardless of the job's units, and the columns are the same for
+//! all runs, so that tables of several runs can be joined. A cell without a value is empty, because a value
+//! that was not measured is not 0.
 
 use crate::{Format, shares};
 use fathom_spec::FormatDeclaration;
@@ -8,7 +9,7 @@ use fathom_stats::report::{DirectionReport, JobReport, RunReport, UnifiedReporti
 use fathom_stats::{Direction, LatencyStats};
 use std::io;
 
-/// The percentiles with their own columns.
+/// The percentiles that have their own columns.
 const PERCENTILES: [(f64, &str); 6] =
     [(50.0, "p50"), (90.0, "p90"), (95.0, "p95"), (99.0, "p99"), (99.9, "p99_9"), (99.99, "p99_99")];
 
@@ -51,7 +52,7 @@ impl Format for Csv {
     }
 }
 
-/// The directions with I/O. A job without I/O has one row, which shows its error.
+/// Returns the directions with I/O. A job without I/O has one row, which shows its error.
 fn directions(job: &JobReport) -> Vec<(&'static str, DirectionReport)> {
     let sync = DirectionReport {
         total_ios: job.sync.count,
@@ -74,7 +75,7 @@ fn directions(job: &JobReport) -> Vec<(&'static str, DirectionReport)> {
     done
 }
 
-/// Headings with their cells.
+/// Headings, each with its cell.
 #[derive(Default)]
 struct Row(Vec<(String, String)>);
 
@@ -87,7 +88,7 @@ impl Row {
         self.cell(heading, format!("{value:.3}"));
     }
 
-    /// Empty if there are no values for a mean or a percentile.
+    /// Adds the columns of a latency. The cells are empty if there are no values for a mean or a percentile.
     fn latency(&mut self, name: &str, stats: &LatencyStats) {
         let some = |value: String| if stats.count == 0 { String::new() } else { value };
         self.cell(&format!("{name}_min_ns"), some(stats.min_ns.to_string()));

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The local time of a timestamp in milliseconds since the epoch, without a newline.
+/// Formats a timestamp in milliseconds since the epoch as local time, without a newline.
 pub fn ctime(timestamp_ms: u64) -> String {
     in_zone(timestamp_ms, TimeZone::system())
 }
 
 fn in_zone(timestamp_ms: u64, zone: TimeZone) -> String {
-    // A clock beyond the year 9999 is broken; show the epoch.
+    // A clock beyond the year 9999 is wrong, so the epoch is shown.
     let moment = i64::try_from(timestamp_ms)
         .ok()
         .and_then(|ms| Timestamp::from_millisecond(ms).ok())

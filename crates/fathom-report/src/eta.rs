@@ -4,15 +4,15 @@ use crate::scale::{Base, Scale, scaled};
 use fathom_stats::PerDirection;
 use fathom_stats::live::{LiveTick, RunState};
 
-/// Significant digits in a status line.
+/// Number of significant digits in a status line.
 const FIGURES: u32 = 4;
 
-/// The status line at one instant, without padding or line end.
+/// Formats the status line at one instant, without padding or line end.
 pub fn status_line(tick: &LiveTick) -> String {
     let scale = Scale::new(tick.kb_base, tick.unit_base, FIGURES);
     let mut line = format!("Jobs: {} (f={})", tick.running, tick.open_files);
     if tick.rate_limit_bytes > 0 || tick.rate_min_bytes > 0 {
-        // Limits are given in bytes, and shown in bytes even if rates are shown in bits.
+        // Limits are given in bytes, so they are shown in bytes even if rates are shown in bits.
         let limits = Scale { bits: false, ..scale };
         line += &format!(", {}-{}", limits.rate(tick.rate_min_bytes), limits.rate(tick.rate_limit_bytes));
     } else if tick.rate_limit_iops > 0 || tick.rate_min_iops > 0 {
@@ -33,7 +33,7 @@ pub fn padded(line: &str, previous_length: usize) -> String {
     format!("{line:previous_length$}")
 }
 
-/// One letter per worker; repeats are shortened to `X(n)`, joined by commas.
+/// Formats one letter per worker; repeats are shortened to `X(n)`, joined by commas.
 fn states(states: &[RunState]) -> String {
     states
         .chunk_by(|a, b| a.letter() == b.letter())
@@ -52,7 +52,7 @@ fn percent(tick: &LiveTick) -> String {
     }
 }
 
-/// The non-zero figures in brackets, or nothing if all are zero.
+/// Formats the non-zero figures in brackets; empty if all are zero.
 fn bracket(figures: &PerDirection<u64>, text: impl Fn(u64) -> String, suffix: &str) -> String {
     let shown: Vec<String> = figures
         .iter()
@@ -62,7 +62,7 @@ fn bracket(figures: &PerDirection<u64>, text: impl Fn(u64) -> String, suffix: &s
     if shown.is_empty() { String::new() } else { format!("[{}{suffix}]", shown.join(",")) }
 }
 
-/// Remaining time as `01d:02h:03m:04s`, days and hours only if non-zero; `--` if unknown.
+/// Formats the remaining time as `01d:02h:03m:04s`, with days and hours only if non-zero; `--` if unknown.
 pub fn time_to_go(seconds: Option<u64>) -> String {
     let Some(seconds) = seconds else {
         return "--".into();

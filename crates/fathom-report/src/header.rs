@@ -1,4 +1,5 @@
-//! The lines above a report: one per job as it is read, the number of processes started, the files laid out.
+//! The lines above a report: one per job as it is read, the number of processes started, and the files laid
+//! out.
 
 use crate::scale::Scale;
 
@@ -7,7 +8,7 @@ use crate::scale::Scale;
 pub struct JobHeader {
     /// Name of the job.
     pub name: String,
-    /// Reporting group, counted from 0.
+    /// Number of the reporting group; the first group is 0.
     pub group_id: u32,
     /// The workload's canonical word: `read`, `randrw`, `trimwrite`, ...
     pub workload: String,
@@ -17,7 +18,7 @@ pub struct JobHeader {
     pub write_block_size: (u64, u64),
     /// Of trims.
     pub trim_block_size: (u64, u64),
-    /// The first size belongs to sequential I/O and the second to random I/O (`bs_is_seq_rand`).
+    /// True if the first size applies to sequential I/O and the second to random I/O (`bs_is_seq_rand`).
     pub sequential_and_random: bool,
     /// Name of the engine.
     pub engine: String,
@@ -32,7 +33,7 @@ pub struct JobHeader {
 }
 
 impl JobHeader {
-    /// The header line, and `...` if the job has clones; every line ends with a newline.
+    /// Formats the header line, and `...` if the job has clones; every line ends with a newline.
     pub fn lines(&self) -> String {
         let scale = Scale::new(self.kb_base, 8, self.significant_figures);
         let range = |(min, max): (u64, u64)| format!("{}-{}", scale.size(min), scale.size(max));
@@ -58,7 +59,7 @@ impl JobHeader {
     }
 }
 
-/// `Starting 1 thread and 2 processes`, clones included.
+/// Formats `Starting 1 thread and 2 processes`; clones are counted.
 pub fn starting_line(processes: usize, threads: usize) -> String {
     let processes_text = format!("{processes} process{}", if processes == 1 { "" } else { "es" });
     let threads_text = format!("{threads} thread{}", if threads == 1 { "" } else { "s" });
@@ -69,7 +70,7 @@ pub fn starting_line(processes: usize, threads: usize) -> String {
     }
 }
 
-/// `NAME: Laying out IO file (1 file / 16MiB)`; the size is truncated to whole MiB.
+/// Formats `NAME: Laying out IO file (1 file / 16MiB)`; the size is truncated to whole MiB.
 pub fn layout_line(name: &str, files: usize, total_bytes: u64) -> String {
     let mebibytes = total_bytes >> 20;
     if files == 1 {

@@ -16,7 +16,7 @@ impl Format for Json {
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
         let mut result = result(report, false);
-        // Programs that read fio's document get one of similar size.
+        // The timeline is shortened so that programs that read fio's document get one of similar size.
         if let Some(timeline) = &mut result.timeline {
             timeline.condense();
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// `--output-format=jsonl`.
 pub(crate) struct JsonLines;
 
-/// Figures since the previous line, and in total.
+/// Figures since the previous line, and of the whole run so far.
 #[derive(Serialize)]
 struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,12 +38,12 @@ impl Format for JsonLines {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        // A single report is the last one as well.
+        // A run that makes a single report has no intervals, so the report is also the last one.
         let is_last = report.interval.as_ref().is_none_or(|interval| interval.is_last);
         let line = Line {
             interval: report.interval.as_ref().map(Interval::from),
             is_last,
-            // Repeating all results of all hosts would bloat the lines.
+            // Only the last line contains the results of each host, which would bloat the others.
             result: match is_last {
                 true => result(report, true),
                 false => result_with(report, true, |_| RunResult::default()),

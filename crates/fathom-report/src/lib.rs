@@ -1,7 +1,7 @@
-//! Output formats: convert a [`RunReport`] to bytes. A format is one file that implements [`Format`] and one line in
-//! [`FORMATS`]; the command line, the help, completions and the run follow from its declaration. Formats do not know each
-//! other, the run, or the destination of their bytes. The texts around a report (job headers, the status line) are also here,
-//! because they format numbers by the same rules.
+//! Output formats: convert a [`RunReport`] to bytes. To add a format, write one file that implements [`Format`]
+//! and add one line to [`FORMATS`]; the command line, the help, completions and the run use its declaration.
+//! Formats do not know each other, the run, or the destination of their bytes. The texts around a report (job
+//! headers, the status line) are also here, because they format numbers in the same way.
 
 #![forbid(unsafe_code)]
 
@@ -29,15 +29,15 @@ use std::io;
 
 /// An output format.
 pub trait Format {
-    /// Its declaration, for the command line and the run.
+    /// Returns the format's declaration, for the command line and the run.
     fn declaration(&self) -> &'static FormatDeclaration;
 
-    /// Its name in `--output-format`.
+    /// Returns the format's name in `--output-format`.
     fn name(&self) -> &'static str {
         self.declaration().name
     }
 
-    /// The same format in another version, if it has versions and this is one of them.
+    /// Returns the same format in another version; `None` if it does not have this version.
     fn in_version(&self, _version: u32) -> Option<&'static (dyn Format + Sync)> {
         None
     }
@@ -55,22 +55,22 @@ pub trait Format {
 pub static FORMATS: &[&(dyn Format + Sync)] =
     &[&terse::DEFAULT, &json::Json, &json_plus::JsonPlus, &json_lines::JsonLines, &csv::Csv, &normal::Normal];
 
-/// The declarations of all formats, for the command line parser.
+/// Returns the declarations of all formats, for the command line parser.
 pub fn declarations() -> Vec<&'static FormatDeclaration> {
     FORMATS.iter().map(|format| format.declaration()).collect()
 }
 
-/// The result of a run as in `json+`.
+/// Returns the result of a run as in `json+`.
 pub fn result(report: &RunReport) -> RunResult {
     document::result(report, true)
 }
 
-/// The format of that name.
+/// Returns the format with this name.
 pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
-/// The output of `--idle-prof=calibrate`.
+/// Returns the output of `--idle-prof=calibrate`.
 pub fn calibration(report: &IdlenessReport) -> String {
     format!("CPU idleness:\n{}", normal::unit_work_line(report))
 }

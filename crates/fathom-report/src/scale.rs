@@ -1,17 +1,18 @@
-//! Human-readable numbers: `842MiB/s`, `16.0MiB`, `32.0k`. A number is divided by 1000 or 1024 until its integer part has no
-//! more digits than requested; decimals fill the rest, with the decimal point counted as a digit.
+//! Human-readable numbers: `842MiB/s`, `16.0MiB`, `32.0k`. A number is divided by 1000 or 1024 until its
+//! integer part has no more digits than requested; the remaining digits are decimals, and the decimal point
+//! counts as a digit.
 
-/// The step between prefixes.
+/// The step between two prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// 1024, prefixes `Ki`, `Mi`, ...
+    /// Steps of 1024, with prefixes `Ki`, `Mi`, ...
     Binary,
     /// 1000, prefixes `k`, `M`, ...
     Decimal,
 }
 
 impl Base {
-    /// The divisor of one step.
+    /// Returns the divisor of one step.
     pub fn factor(self) -> u128 {
         match self {
             Base::Binary => 1024,
@@ -19,7 +20,7 @@ impl Base {
         }
     }
 
-    /// The other of the two bases.
+    /// Returns the other of the two bases.
     pub fn other(self) -> Base {
         match self {
             Base::Binary => Base::Decimal,
@@ -35,7 +36,7 @@ impl Base {
     }
 }
 
-/// `value` in at most `figures` digits, with prefix and `unit`.
+/// Formats `value` in at most `figures` digits, with prefix and `unit`.
 pub fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
     let factor = base.factor();
     let prefixes = base.prefixes();
@@ -51,16 +52,17 @@ pub fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
     if steps == 0 {
         return format!("{integer}{unit}");
     }
-    // Only the last remainder determines the decimals. Readers compare these texts with fio's, which writes
-    // 64.05 MiB as `64.0MiB` if only the part below one KiB takes it past the half.
+    // Only the last remainder determines the decimals, because readers compare these texts with fio's. fio
+    // writes 64.05 MiB as `64.0MiB` if only the part below one KiB raises it above the half.
     let decimals = i64::from(figures) - i64::from(digits(integer)) - 1;
     if decimals <= 0 {
         let rounded = integer + u128::from(remainder * 2 >= factor);
         return format!("{rounded}{prefix}{unit}");
     }
-    // Three digits are enough for a remainder of 1024.
+    // Three digits suffice for a remainder below 1024.
     let decimals = decimals.min(3) as usize;
-    // The fraction is rounded on its own, as in fio: in binary, 0.95 is below the half, 1105.95 above it.
+    // The fraction is rounded on its own, as in fio, because the result differs: in binary, 0.95 is below the
+    // half, but 1105.95 is above it.
     let fraction = format!("{:.decimals$}", remainder as f64 / factor as f64);
     let carried = integer + u128::from(fraction.starts_with('1'));
     format!("{carried}{}{prefix}{unit}", &fraction[1..])
@@ -75,7 +77,7 @@ fn digits(value: u128) -> u32 {
 pub struct Scale {
     /// The base of the first figure.
     pub base: Base,
-    /// Rates in bits rather than bytes.
+    /// True if rates are shown in bits rather than bytes.
     pub bits: bool,
     /// Significant digits.
     pub figures: u32,
@@ -91,27 +93,27 @@ impl Scale {
         }
     }
 
-    /// A bare count such as IOPS.
+    /// Formats a plain count, such as IOPS.
     pub fn count(&self, value: u64) -> String {
         scaled(u128::from(value), self.figures, Base::Decimal, "")
     }
 
-    /// An amount of bytes in the first base.
+    /// Formats a number of bytes in the first base.
     pub fn size(&self, bytes: u64) -> String {
         self.size_in(self.base, bytes)
     }
 
-    /// An amount of bytes in the base in parentheses.
+    /// Formats a number of bytes in the base in parentheses.
     pub fn other_size(&self, bytes: u64) -> String {
         self.size_in(self.base.other(), bytes)
     }
 
-    /// Bytes per second in the first base.
+    /// Formats bytes per second in the first base.
     pub fn rate(&self, bytes_per_second: u64) -> String {
         self.rate_in(self.base, bytes_per_second)
     }
 
-    /// Bytes per second in the base in parentheses.
+    /// Formats bytes per second in the base in parentheses.
     pub fn other_rate(&self, bytes_per_second: u64) -> String {
         self.rate_in(self.base.other(), bytes_per_second)
     }
@@ -129,12 +131,12 @@ impl Scale {
     }
 }
 
-/// Latency as in `min` and `max`: six digits, so that whole numbers up to 999999 remain whole.
+/// Formats a latency as in `min` and `max`, with six digits, so that whole numbers up to 999999 remain whole.
 pub fn latency_figure(value: u64) -> String {
     scaled(u128::from(value), 6, Base::Decimal, "")
 }
 
-/// A time in the largest unit that fits, with two decimals: `0.00ns`, `10.00ms`.
+/// Formats a time in the largest unit that fits, with two decimals: `0.00ns`, `10.00ms`.
 pub fn duration(nanoseconds: u64) -> String {
     let (divisor, unit) = match nanoseconds {
         0..1_000 => (1.0, "ns"),
@@ -183,7 +185,7 @@ mod tests {
         assert_eq!(at(5).size(105_381_000), "100.5MiB");
         assert_eq!(at(6).rate(1_073_000_000_000), "999.31GiB/s");
         assert_eq!(at(6).other_rate(1_073_000_000_000), "1073.0GB/s");
-        // Halves, as fio 3.41 writes them with kb_base=1000.
+        // Values halfway between two decimals, as fio 3.41 writes them with kb_base=1000.
         for (bytes, shown) in [
             (1_105_050, "1105.1kB"),
             (1_105_150, "1105.1kB"),
@@ -218,7 +220,7 @@ mod tests {
     }
 
     proptest! {
-        /// The printed value is off by at most half of its last digit, plus the truncated step below.
+        /// The printed value is off by at most half of its last digit, plus the step below, which is truncated.
         #[test]
         fn scaling_keeps_its_precision(value in any::<u64>(), figures in 1u32..12, decimal in any::<bool>()) {
             let base = if decimal { Base::Decimal } else { Base::Binary };
@@ -234,7 +236,8 @@ mod tests {
             let tolerance = half_digit + cut_off + value as f64 * 1e-12;
             prop_assert!((shown - value as f64).abs() <= tolerance, "{} for {}", text, value);
             let integer = number.split('.').next().expect("digits").parse::<u128>().expect("digits");
-            // Rounding may carry into one more digit; beyond the last prefix the number cannot be shortened.
+            // Rounding may carry into one more digit, and beyond the last prefix the number cannot be
+            // shortened.
             prop_assert!(digits(integer) <= figures + 1 || steps == 6);
         }
     }

@@ -3,12 +3,13 @@
 use fathom_stats::PerDirection;
 use fathom_stats::report::{DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, GroupReport, JobReport};
 
-/// Smallest share shown for a non-empty bucket of a depth distribution, percent.
+/// Smallest share in percent that is shown for a non-empty bucket of a depth distribution.
 const SMALLEST_DEPTH_SHARE: f64 = 0.1;
-/// The minimum for the latency distribution.
+/// Smallest share in percent that is shown for a non-empty bucket of the latency distribution.
 const SMALLEST_LATENCY_SHARE: f64 = 0.01;
 
-/// Share of I/Os issued at each depth. Syncs count in the depths but not in the total, so the sum may exceed 100.
+/// Returns the share of I/Os issued at each depth. Syncs count in the depths but not in the total, so the sum
+/// may exceed 100.
 pub(crate) fn depths(job: &JobReport) -> [f64; DEPTH_BUCKETS] {
     shares(
         &job.depth_map,
@@ -17,30 +18,30 @@ pub(crate) fn depths(job: &JobReport) -> [f64; DEPTH_BUCKETS] {
     )
 }
 
-/// Share of submissions or reaps with this many I/Os.
+/// Returns the share of submissions or reaps with each number of I/Os.
 pub(crate) fn batches(map: &[u64; DEPTH_BUCKETS]) -> [f64; DEPTH_BUCKETS] {
     shares(map, map.iter().sum(), SMALLEST_DEPTH_SHARE)
 }
 
-/// Share of I/Os in each bucket of the latency distribution.
+/// Returns the share of I/Os in each bucket of the latency distribution.
 pub(crate) fn distribution(job: &JobReport) -> [f64; DISTRIBUTION_BUCKETS] {
     shares(&job.distribution, job.distribution.iter().sum(), SMALLEST_LATENCY_SHARE)
 }
 
-/// User and system time in percent of the run time of all clones.
+/// Returns user and system time in percent of the run time of all clones.
 pub(crate) fn processor(job: &JobReport) -> (f64, f64) {
     let total_us = job.runtime_total_ms as f64 * 1000.0;
     let share = |us: u64| if total_us > 0.0 { 100.0 * us as f64 / total_us } else { 0.0 };
     (share(job.cpu.user_us), share(job.cpu.system_us))
 }
 
-/// A job's mean bandwidth in percent of its group's, at most 100: samples from the fast end of a run can
-/// exceed the group's mean. As in fio, the mean is in whole KiB/s.
+/// Returns a job's mean bandwidth in percent of its group's, at most 100, because samples from the fast end of
+/// a run can exceed the group's mean. As in fio, the mean is in whole KiB/s.
 pub(crate) fn of_group(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
     capped_percent(mean_kib.trunc(), group_bytes_per_second as f64 / 1024.0)
 }
 
-/// The same for the terse format, where the group's rate is in whole KiB/s.
+/// Returns the same percentage for the terse format, in which the group's rate is in whole KiB/s.
 pub(crate) fn of_group_for_terse(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
     capped_percent(mean_kib, (group_bytes_per_second >> 10) as f64)
 }
@@ -49,7 +50,7 @@ fn capped_percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 && part > 0.0 { (100.0 * part / whole).min(100.0) } else { 0.0 }
 }
 
-/// The rate of a job's group, bytes per second: per direction, and all directions as one.
+/// Returns the rate of a job's group in bytes per second: per direction, and of all directions together.
 pub(crate) fn group_rates(groups: &[GroupReport], group_id: u32) -> (PerDirection<u64>, u64) {
     groups
         .iter()
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn each_format_rounds_the_share_of_the_group_its_own_way() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
-        // The output of fio 3.33 for these figures.
+        // Expected values are from the output of fio 3.33 for these figures.
         assert!(close(of_group(43.333_333, 48_159), 91.430_470));
         assert!(close(of_group_for_terse(43.333_333, 48_159), 92.198_581));
     }

@@ -1,6 +1,6 @@
-//! One line of figures per job, joined by `;`, for scripts that count fields. Four versions are in use. They differ in their
-//! directions, in whether the program names its version, and in the form of a description and of the devices; the blocks
-//! themselves are the same.
+//! One line of figures per job, joined by `;`, for scripts that count fields. Four versions are in use. The
+//! versions differ in the directions included, in whether the line names the program's version, and in the form
+//! of a description and of the devices. The blocks themselves are the same.
 
 use crate::{Format, shares};
 use fathom_spec::FormatDeclaration;
@@ -10,12 +10,12 @@ use fathom_stats::report::{
 };
 use std::io;
 
-/// Percentile fields of a direction; unused ones are `0%=0`.
+/// Number of percentile fields of a direction; unused fields are `0%=0`.
 const PERCENTILE_FIELDS: usize = 20;
-/// Buckets of the latency distribution below two microseconds, which share a field.
+/// Number of buckets of the latency distribution below two microseconds, which share a field.
 const NANOSECOND_BUCKETS: usize = 10;
 
-/// `--output-format=terse` and `--minimal`, in one of its versions.
+/// The format of `--output-format=terse` and `--minimal`, in one of its versions.
 pub(crate) struct Terse {
     /// 2, 3, 4 or 5.
     version: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Terse {
 /// The default version.
 pub(crate) static DEFAULT: Terse = Terse { version: 3 };
 
-/// `--terse-version`; `None` for a version that does not exist.
+/// Returns the format for `--terse-version`; `None` for a version that does not exist.
 fn of_version(version: u32) -> Option<&'static Terse> {
     static VERSIONS: [Terse; 4] =
         [Terse { version: 2 }, Terse { version: 3 }, Terse { version: 4 }, Terse { version: 5 }];
@@ -95,7 +95,7 @@ impl Terse {
         }
         let mut line = fields.0.join(";");
         if let Some(description) = &job.description {
-            // The oldest version puts it on a separate line.
+            // The oldest version puts the description on a separate line.
             let start = if self.version == 2 { "\n;" } else { ";" };
             line += &format!("{start}{description}");
         }
@@ -149,7 +149,7 @@ impl Terse {
     }
 }
 
-/// Minimum, maximum, mean and deviation in microseconds.
+/// Adds minimum, maximum, mean and deviation in microseconds.
 fn add_latency(fields: &mut Fields, stats: &LatencyStats) {
     fields.add(stats.min_ns / 1000);
     fields.add(stats.max_ns / 1000);
@@ -157,7 +157,7 @@ fn add_latency(fields: &mut Fields, stats: &LatencyStats) {
     fields.float(stats.stddev_ns() / 1000.0);
 }
 
-/// Completion latency, or total latency if only that was requested.
+/// Adds percentiles of the completion latency, or of the total latency if only that was requested.
 fn add_percentiles(fields: &mut Fields, direction: &DirectionReport, view: &ViewOptions) {
     let stats = if view.clat_percentiles { &direction.clat } else { &direction.lat };
     let shown = view.clat_percentiles || view.lat_percentiles;

@@ -1,4 +1,4 @@
-//! Whatever a report contains, the formats can write it: JSON parses, and no share is "not a number".
+//! Checks that the formats can write any report: JSON parses, and no share is "not a number".
 
 mod support;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use support::recorded;
 
 fn text() -> impl Strategy<Value = String> {
-    // Quotes, backslashes, control characters, a little of everything else.
+    // The texts contain quotes, backslashes, control characters, and any other characters.
     prop::collection::vec(
         prop_oneof![Just('"'), Just('\\'), (0u8..32).prop_map(char::from), any::<char>()],
         0..12,
@@ -21,7 +21,7 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(String::from_iter)
 }
 
-/// Counts and times up to this size survive reading back.
+/// Maximum of counts and times: JSON numbers up to this size are read back exactly.
 const MOST: u64 = 1 << 53;
 
 fn float() -> impl Strategy<Value = f64> {
@@ -41,7 +41,7 @@ prop_compose! {
         values in prop::collection::vec(any::<u64>(), 0..20), mean in float(), squared_distances in float(),
         samples in 0u64..1 << 40,
     ) -> DirectionReport {
-        // Sums of real latencies fit; what does not fit is not up to the formats.
+        // The sums of real latencies fit into 64 bits, so the formats need not handle larger ones.
         let latency = recorded(values.into_iter().map(|value| value >> 11));
         DirectionReport {
             io_bytes, issued, total_ios, runtime_ms,
@@ -146,7 +146,7 @@ proptest! {
         }
     }
 
-    /// What a program reads back equals what the report contains, and histograms add up.
+    /// Figures that a program reads back equal those of the report, and histograms add up.
     #[test]
     fn figures_survive_json(mut job in job(), beyond in 0u64..3) {
         job.view.unified = UnifiedReporting::Apart;

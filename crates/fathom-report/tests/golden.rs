@@ -1,4 +1,4 @@
-//! Whole reports compared with files under `tests/golden`. `UPDATE_GOLDEN=1` rewrites the files; review the
+//! Compares whole reports with files under `tests/golden`. `UPDATE_GOLDEN=1` rewrites the files; review the
 //! difference like any other change.
 
 mod support;
@@ -41,7 +41,7 @@ fn check_bytes(name: &str, report: &RunReport, format: &dyn Format, extension: &
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{extension}"));
     let mut bytes = Vec::new();
     format.write(report, &mut bytes).expect("memory takes everything");
-    // Reports show local time; the files contain UTC.
+    // Reports show local time, but the files contain UTC.
     let text = String::from_utf8(bytes)
         .expect("reports are text")
         .replace(&ctime(report.timestamp_ms), "Sat Nov 21 00:31:16 2026");
@@ -293,7 +293,7 @@ fn every_percentile_table() {
     job.view.slat_percentiles = true;
     job.view.lat_percentiles = true;
     job.view.percentiles = vec![50.0, 99.0, 100.0];
-    // A few values beyond all bins: percentiles that fall there are lower bounds.
+    // A few values are beyond all bins, so percentiles there are lower bounds.
     job.directions[Direction::Write].clat.record(RANGE_END_NS);
     job.directions[Direction::Write].lat.record(3 * RANGE_END_NS);
     let report = report(vec![job]);
@@ -378,7 +378,7 @@ fn several_hosts() {
     check("hosts", &report);
 }
 
-/// All but the last line of `jsonl` omit each host's own results.
+/// All lines of `jsonl` but the last omit each host's own results.
 #[test]
 fn lines_of_several_hosts() {
     let mut report = hosts::merge(HostsReport {
@@ -395,7 +395,7 @@ fn lines_of_several_hosts() {
     assert_eq!(last["fathom hosts"]["hosts"][1]["jobs"][0]["jobname"], "work");
 }
 
-/// If there are many hosts, those with remarks get a row, and some of the others.
+/// If there are many hosts, a row is shown for those with remarks and for some of the others.
 #[test]
 fn many_hosts() {
     let mut many: Vec<_> = (0..60).map(|index| host(&format!("h{index}"), 100, 60_000, 10 * index)).collect();

@@ -1,5 +1,5 @@
-//! A run of the installed fio printed twice: its normal report, and ours made from the figures of its JSON of
-//! the same run. The two must be identical, except for what later releases print differently.
+//! Prints a run of the installed fio twice: its normal report, and ours made from the figures in the JSON of
+//! the same run. The two must be identical, except where later releases print something different.
 
 mod support;
 
@@ -67,10 +67,10 @@ fn direction(value: &Value) -> DirectionReport {
     }
 }
 
-/// Counts that give these shares of `total`.
+/// Returns counts that give these shares of `total`.
 fn counts(shares: &[&Value], total: u64) -> Vec<u64> {
     let shares = shares.iter().flat_map(|part| part.as_object().expect("a distribution").iter());
-    // Keys of an object are sorted as text; a distribution is ordered by their numbers.
+    // The keys of an object are sorted as text, but a distribution is ordered by their numbers.
     let mut sorted: Vec<(usize, u64, f64)> = Vec::new();
     let mut part = 0;
     let mut previous: Option<&str> = None;
@@ -140,7 +140,8 @@ fn text(format: &dyn fathom_report::Format, report: &RunReport) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-/// What is comparable: the process ID is not in JSON, and shares that JSON rounds up cannot be told from others.
+/// Returns the comparable lines: JSON lacks the process ID, and it rounds up small shares, which then look
+/// alike.
 fn comparable(text: &str) -> Vec<String> {
     text.lines()
         .take_while(|line| !line.starts_with("Disk stats"))
@@ -205,7 +206,7 @@ fn lines_are_the_same_but_for_rounding() {
     }
 }
 
-/// What fio prints for a job in the given formats; `None` if fio is not installed.
+/// Returns the output of fio for a job in the given formats; `None` if fio is not installed.
 fn fio(formats: &str, arguments: &str) -> Option<String> {
     let output = Command::new("fio")
         .arg(format!("--output-format={formats}"))
@@ -221,7 +222,7 @@ fn fio(formats: &str, arguments: &str) -> Option<String> {
     }
 }
 
-/// The JSON document in a text, with the text before and after it.
+/// Splits a text into its JSON document, the text before and the text after.
 fn split(text: &str) -> (&str, Value, &str) {
     let start = text.find("{\n").expect("JSON begins");
     let end = text.find("\n}\n").expect("JSON ends") + 3;
@@ -233,7 +234,7 @@ fn replay(arguments: &str, view: &ViewOptions) {
     let (_, document, normal) = split(&output);
     let format = fathom_report::by_name("normal").expect("known");
     let mut report = our_report(&document, view);
-    // fio reads the time once per format, in either order, so the second may change in between.
+    // fio reads the time once per format, in either order, so the second may change between the two.
     let time = report.timestamp_ms;
     let near = [time, time + 1000, time.saturating_sub(1000)];
     report.timestamp_ms =
@@ -248,7 +249,7 @@ fn replay(arguments: &str, view: &ViewOptions) {
 
 #[test]
 fn terse_lines() {
-    // At 40 KiB/s it shows whether the group's share is computed from whole KiB/s.
+    // A rate of 40 KiB/s shows whether the group's share is computed from whole KiB/s.
     let rates = ["3333k", "40k --bs=20k --bwavgtime=300", "3333k", "3333k"];
     for (version, rate) in [2, 3, 4, 5].into_iter().zip(rates) {
         let arguments = format!(
@@ -262,7 +263,7 @@ fn terse_lines() {
         let ours = text(format, &our_report(&document, &default_view()));
         let theirs = &terse[terse.find(&format!("{version};")).expect("a line")..];
         for (index, (our_field, their_field)) in ours.split(';').zip(theirs.split(';')).enumerate() {
-            // Computed from the six decimals in the JSON, so the last digit may differ.
+            // Our figure is computed from the six decimals in the JSON, so its last digit may differ.
             let number = |field: &str| field.trim_end_matches('%').parse::<f64>();
             let equal = our_field == their_field
                 || matches!((number(our_field), number(their_field)), (Ok(a), Ok(b)) if (a - b).abs() < 5e-6);

@@ -1,5 +1,5 @@
-//! The JSON of an installed fio and ours have the same keys, in the same order, with the same types; what later
-//! releases of fio added is listed here by name.
+//! Checks that the JSON of an installed fio and ours have the same keys in the same order, with the same types.
+//! Keys that later releases of fio added are listed here by name.
 
 mod support;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::Command;
 use support::*;
 
-/// Keys that releases after the installed one may lack: they are included because the published layout has them.
+/// Keys that the installed release may lack. They are included because the published layout has them.
 const ADDED_LATER: [&str; 7] = [
     "job_start",
     "latency_target_ns",
@@ -18,12 +18,13 @@ const ADDED_LATER: [&str; 7] = [
     "aggr_write_sectors",
 ];
 
-/// `/jobs/0/read/iops : float`, one per leaf or container, in the order of the text.
+/// Lists `/jobs/0/read/iops : float`, one per leaf or container, in the order of the text.
 fn shape(value: &Value, path: &str, lines: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (key, member) in members.iter().filter(|(key, _)| !ADDED_LATER.contains(&key.as_str())) {
-                // The options of a job, and the location of its percentiles, are not part of the layout.
+                // The names of a job's options, and the location of its percentiles, are not part of the
+                // layout.
                 let below = format!("{path}/{key}");
                 match key.as_str() {
                     "job options" => lines.push(format!("{below} : object")),
@@ -80,7 +81,8 @@ fn same_keys_and_types_as_the_installed_fio() {
     assert_eq!(keys_in_order(&ours), keys_in_order(&theirs));
 }
 
-/// Every key of the text in its original order, by level of indentation; parsing would lose the order.
+/// Returns every key of the text in its original order, by level of indentation, because parsing would lose the
+/// order.
 fn keys_in_order(text: &str) -> Vec<String> {
     let mut inside_options = false;
     text.lines()

@@ -10,7 +10,7 @@ use fathom_stats::hosts::{
 };
 use fathom_stats::report::RunReport;
 
-/// `result` converts a host's own report.
+/// Converts the hosts of a run; `result` converts a host's own report.
 pub(super) fn hosts(report: &HostsReport, result: impl Fn(&RunReport) -> RunResult) -> HostsResult {
     let rows = rows(&report.hosts);
     HostsResult {
@@ -28,7 +28,7 @@ fn host(host: &stats::HostRunReport, row: &HostRow, result: impl Fn(&RunReport) 
         HostEnd::Lost { reason, snapshot_ms } => ("lost", reason.as_str(), *snapshot_ms),
     };
     let [read, write, trim] = row.directions.each_ref().map(figures).into_array();
-    // A report without its long parts is not a full document.
+    // A digest lacks the long parts of a report, so it is not a full document.
     let whole = host.report.as_deref().filter(|_| host.digest.is_none());
     HostResult {
         name: host.name.clone(),

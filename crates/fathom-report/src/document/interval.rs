@@ -6,7 +6,7 @@ use fathom_stats::interval::{IntervalDirection, IntervalJob, IntervalLatency, In
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The interval's number and its figures.
+/// The number of the interval and its figures.
 #[derive(Serialize)]
 pub(crate) struct Interval {
     number: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Interval {
     end_ms: u64,
     start_timestamp_ms: u64,
     end_timestamp_ms: u64,
-    /// In the order of the report's jobs.
+    /// The jobs in the order of the report.
     jobs: Vec<Job>,
 }
 

@@ -22,7 +22,7 @@ const BATCH_KEYS: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 const LATENCY_KEYS: [&str; 12] =
     ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 
-/// The result of `job`; `with_bins` adds the histograms.
+/// Returns the result of `job`; `with_bins` adds the histograms.
 pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
     let (user, system) = shares::processor(job);
     let by_latency = shares::distribution(job);
@@ -60,12 +60,12 @@ pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
     if job.never_ran { result } else { with_goal(result, &job.latency_goal) }
 }
 
-/// The result of a job that a server ran: [`result`] without the times that only a local run reports.
+/// Returns the result of a job that a server ran: [`result`] without the times that only a local run reports.
 pub(crate) fn result_of_client(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
     JobResult { eta_seconds: None, elapsed_seconds: None, ..result(job, groups, with_bins) }
 }
 
-/// The result of all clients together, without what cannot be summed.
+/// Returns the result of all clients together, without figures that cannot be summed.
 pub(crate) fn result_of_all_clients(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
     let added_up = JobReport { never_ran: true, options: Vec::new(), steady_state: None, ..job.clone() };
     result_of_client(&added_up, groups, with_bins)
@@ -103,7 +103,7 @@ fn direction(
         bw: rate >> 10,
         iops: figure(report.iops()),
         runtime_ms: report.runtime_ms,
-        // Failed I/Os were issued as well; readers interpret this figure as the load on the device.
+        // Failed I/Os were issued as well, and readers interpret this figure as the load on the device.
         total_ios: report.issued.max(report.total_ios),
         short_ios: report.short_ios,
         drop_ios: report.drop_ios,
@@ -128,7 +128,7 @@ fn direction(
     }
 }
 
-/// How many trims blocks had taken at their first error, and the states of all blocks.
+/// Returns the number of trims after which blocks had their first error, and the states of all blocks.
 fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) -> BlockErrorResult {
     let [untouched, trimmed, written, trim_failed, write_failed] = blocks.states;
     BlockErrorResult {
@@ -138,7 +138,8 @@ fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) 
     }
 }
 
-/// How many I/Os were due, how many waited, and how they spent their time since then.
+/// Returns the number of I/Os that were due, the number that waited, and the parts of the time since they were
+/// due.
 fn arrivals(arrivals: &ArrivalsReport, view: &ViewOptions, with_bins: bool) -> ArrivalsResult {
     let figures = |stats| latency(stats, view, true, with_bins);
     ArrivalsResult {
@@ -172,7 +173,7 @@ fn sync(job: &JobReport, with_bins: bool) -> SyncResult {
     SyncResult { total_ios: job.sync.count, latency: latency(latencies, &job.view, shown, with_bins) }
 }
 
-/// The engine's own counters and timers.
+/// Returns the engine's own counters and timers.
 fn engine(figures: &EngineFigures, view: &ViewOptions, with_bins: bool) -> EngineResult {
     let times = figures.times.iter();
     EngineResult {

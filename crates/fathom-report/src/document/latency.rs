@@ -7,7 +7,7 @@ use fathom_stats::histogram::{Histogram, RANGE_END_NS};
 use fathom_stats::report::ViewOptions;
 use std::collections::BTreeMap;
 
-/// A latency; with percentiles and bins if requested.
+/// Returns a latency, with percentiles and bins if requested.
 pub(super) fn latency(
     stats: &LatencyStats,
     view: &ViewOptions,
@@ -27,19 +27,19 @@ pub(super) fn latency(
     }
     LatencyResult {
         percentiles: percentiles(&stats.histogram, &view.percentiles),
-        // Percentiles among these are lower bounds, which a number alone cannot express.
+        // Percentiles among these values are lower bounds, which a number alone cannot express.
         beyond_range: Some(stats.histogram.beyond_range).filter(|&beyond| beyond > 0),
         bins: if with_bins { bins(&stats.histogram) } else { BTreeMap::new() },
         ..plain
     }
 }
 
-/// The values of these percentiles.
+/// Returns the values of these percentiles.
 pub(super) fn percentiles(histogram: &Histogram, percentiles: &[f64]) -> Vec<(f64, u64)> {
     percentiles.iter().map(|&percent| figure(percent)).zip(histogram.percentiles(percentiles)).collect()
 }
 
-/// Values in nanoseconds and their counts. Values beyond the range are counted at its end.
+/// Returns values in nanoseconds and their counts. Values beyond the range are counted at its end.
 pub(super) fn bins(histogram: &Histogram) -> BTreeMap<u64, u64> {
     let beyond = (histogram.beyond_range > 0).then_some((RANGE_END_NS, histogram.beyond_range));
     histogram.values().chain(beyond).collect()

@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 use std::io::{self, Write};
 
-/// The whole text of a document, ended by a newline.
+/// Returns the whole text of a document, ended by a newline.
 pub(crate) fn document(value: &impl Serialize) -> io::Result<Vec<u8>> {
     text(value, Lines::default())
 }
 
-/// The same on a single line, without spaces between the elements.
+/// Returns a document on a single line, without spaces between the elements.
 pub(crate) fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     text(value, OneLine)
 }
@@ -21,7 +21,7 @@ fn text(value: &impl Serialize, formatter: impl Formatter) -> io::Result<Vec<u8>
     Ok(bytes)
 }
 
-/// What both layouts share.
+/// The formats of numbers and escapes, which both layouts share.
 struct OneLine;
 
 impl Formatter for OneLine {
@@ -29,7 +29,7 @@ impl Formatter for OneLine {
         write!(writer, "{value:.6}")
     }
 
-    /// Control characters become numeric escapes, however they got into a job's name.
+    /// Writes control characters as numeric escapes. A job's name may contain any of them.
     fn write_char_escape<W: ?Sized + Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
         let code = match escape {
             CharEscape::Quote => return writer.write_all(b"\\\""),
@@ -46,7 +46,7 @@ impl Formatter for OneLine {
     }
 }
 
-/// One element per line.
+/// The layout with one element per line.
 #[derive(Default)]
 struct Lines {
     level: usize,

@@ -20,12 +20,13 @@ use fathom_stats::slices::{Slice, SliceReport};
 /// Percentiles shown for the lateness of a replay.
 const LATENESS_PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
-/// The complete result of a run; `with_bins` adds the histograms.
+/// Returns the complete result of a run; `with_bins` adds the histograms.
 pub(crate) fn result(report: &RunReport, with_bins: bool) -> RunResult {
     result_with(report, with_bins, |own| measured(own, with_bins))
 }
 
-/// The same; for each host of a multi-host run, `of_host` converts its own results.
+/// Returns the complete result of a run; for each host of a multi-host run, `of_host` converts the host's own
+/// results.
 pub(crate) fn result_with(
     report: &RunReport,
     with_bins: bool,
@@ -42,7 +43,7 @@ pub(crate) fn result_with(
     }
 }
 
-/// The measurements, without members that a document contains only once.
+/// Returns the measurements, without members that a document contains only once.
 fn measured(report: &RunReport, with_bins: bool) -> RunResult {
     let jobs = report.jobs.iter().map(|entry| job::result(entry, &report.groups, with_bins));
     let stages = report.stages.iter().map(|stage| StageResult {
@@ -75,7 +76,7 @@ fn facts(facts: &RunFacts) -> RunFacts {
     facts
 }
 
-/// Verification results of a job.
+/// Returns the verification results of a job.
 fn verification(report: &VerificationReport) -> Verification {
     Verification {
         jobname: report.job.clone(),
@@ -93,7 +94,7 @@ fn verification(report: &VerificationReport) -> Verification {
     }
 }
 
-/// A log's replay: its entries, and how late they were.
+/// Returns a log's replay: its entries, and how late they were.
 fn replay(report: &ReplayReport, with_bins: bool) -> ReplayResult {
     ReplayResult {
         jobname: report.job.clone(),
@@ -116,7 +117,7 @@ fn lateness(stats: &LatencyStats, with_bins: bool) -> LatenessResult {
     }
 }
 
-/// Shares of slow reads in percent, slice by slice, and the verdict.
+/// Returns the shares of slow reads in percent, slice by slice, and the verdict.
 fn slices(report: &SliceReport) -> SlicesResult {
     let slice = |slice: &Slice| {
         let [above_1ms, above_8ms, above_64ms] = slice.percent_above().map(figure);
@@ -134,7 +135,7 @@ fn slices(report: &SliceReport) -> SlicesResult {
     }
 }
 
-/// One entry per device; the members of a stacked device follow it.
+/// Returns one entry per device; the members of a stacked device follow it.
 pub(crate) fn devices(disks: &[DiskReport]) -> Vec<DiskResult> {
     let entries =
         |disk: &DiskReport| std::iter::once(device(disk)).chain(devices(&disk.members)).collect::<Vec<_>>();

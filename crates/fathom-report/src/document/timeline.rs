@@ -24,7 +24,7 @@ fn point(point: &TimelinePoint) -> TimelinePointResult {
     TimelinePointResult { end_ms: point.end_ms, read, write, trim }
 }
 
-/// The figures of a direction, if it had I/O.
+/// Returns the figures of a direction, if it had I/O.
 fn figures(figures: &TimelineFigures) -> TimelineFiguresResult {
     if figures.total_ios == 0 {
         return TimelineFiguresResult::default();

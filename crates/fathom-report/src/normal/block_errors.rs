@@ -3,7 +3,7 @@
 use super::latency::append_number_percentiles;
 use fathom_stats::block_errors::BlockErrorReport;
 
-/// Appends the states of blocks, and after how many trims their first errors came.
+/// Appends the states of blocks, and the number of trims after which their first errors occurred.
 pub(super) fn append(text: &mut String, blocks: &BlockErrorReport, percentiles: &[f64]) {
     let states: Vec<String> = blocks.counts().map(|(state, count)| format!("{state}={count}")).collect();
     *text += &format!("  blocks       : {}\n", states.join(", "));

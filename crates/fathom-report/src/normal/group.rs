@@ -18,7 +18,7 @@ pub(super) fn append(text: &mut String, group: &GroupReport) {
 }
 
 fn append_direction(text: &mut String, label: &str, direction: &GroupDirection, scale: &Scale) {
-    // A direction without a run time had no I/O.
+    // A direction without a run time had no I/O, so it has no line.
     if direction.max_runtime_ms == 0 {
         return;
     }

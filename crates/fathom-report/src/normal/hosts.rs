@@ -1,4 +1,4 @@
-//! The hosts of a multi-host run: a row for each, then how evenly they ran.
+//! The hosts of a multi-host run: a row for each host, followed by how evenly they ran.
 
 use crate::scale::{Scale, duration};
 use fathom_stats::Direction;
@@ -11,10 +11,10 @@ use fathom_stats::report::RunReport;
 /// Number of hosts without remarks that get a row.
 const MOST_PLAIN_ROWS: usize = 20;
 
-/// Maximum number of lines about the files of jobs.
+/// Maximum number of hosts without remarks that get a row.
 const MOST_LINES_ON_FILES: usize = 8;
 
-/// Appends the section.
+/// Appends the section on hosts.
 pub(super) fn append(text: &mut String, report: &HostsReport, run: &RunReport) {
     let rows = rows(&report.hosts);
     let scale = run.groups.first().map_or(Scale::new(1024, 8, 4), |group| {
@@ -34,7 +34,7 @@ pub(super) fn append(text: &mut String, report: &HostsReport, run: &RunReport) {
     append_files(text, &report.files);
 }
 
-/// One line on the files of each job; if jobs share files, or there are many, only the first ones.
+/// Appends one line on the files of each job; only the first lines if jobs share files or there are many.
 fn append_files(text: &mut String, files: &[HostFiles]) {
     let is_new = |(index, own): &(usize, &HostFiles)| {
         let said = &files[..*index];
@@ -52,7 +52,7 @@ fn append_files(text: &mut String, files: &[HostFiles]) {
     }
 }
 
-/// A line of the table: its cells, and the remark after them.
+/// A line of the table: its cells, followed by the remark.
 struct Line {
     cells: Vec<String>,
     remark: String,
@@ -93,7 +93,7 @@ fn heading(directions: &[Direction]) -> Line {
     Line { cells, remark: String::new() }
 }
 
-/// Names and states are left-aligned, numbers right-aligned.
+/// Appends the lines, with names and states left-aligned and numbers right-aligned.
 fn append_lines(text: &mut String, lines: &[Line]) {
     let columns = lines.first().map_or(0, |line| line.cells.len());
     let width =
@@ -123,7 +123,7 @@ fn state(host: &HostRunReport, row: &HostRow) -> String {
     }
 }
 
-/// Remark on a host for the reader; empty if there is none.
+/// Returns the remark on a host; empty if there is none.
 fn remark(host: &HostRunReport, row: &HostRow) -> String {
     match &host.end {
         HostEnd::NeverBegan { reason } => reason.clone(),

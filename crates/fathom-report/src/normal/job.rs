@@ -19,10 +19,10 @@ const BATCH_LABELS: [&str; DEPTH_BUCKETS] = ["0", "4", "8", "16", "32", "64", ">
 /// Labels of the latency distribution.
 const LATENCY_LABELS: [&str; 12] =
     ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
-/// Unit and buckets of each part of the latency distribution.
+/// Units of the parts of the latency distribution, with the buckets of each.
 const LATENCY_PARTS: [(&str, std::ops::Range<usize>); 3] =
     [("nsec", 0..10), ("usec", 10..20), ("msec", 20..DISTRIBUTION_BUCKETS)];
-/// Entries per line of the latency distribution.
+/// Number of entries per line of the latency distribution.
 const DISTRIBUTION_ENTRIES: usize = 5;
 /// Maximum number of characters of a stored error in the first line.
 const ERROR_TEXT_LIMIT: usize = 127;
@@ -35,7 +35,7 @@ pub(super) fn append_all_clients(text: &mut String, total: &JobReport, report: &
     *text += &shown;
 }
 
-/// Form of a block.
+/// The form of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Job,
@@ -110,7 +110,7 @@ fn append_direction(
     zone_resets: Option<u64>,
     form: Form,
 ) {
-    // A direction in which no I/O completed has only its error to show, which is in the first line.
+    // If no I/O of a direction completed, there are no figures, and its error is in the first line.
     if direction.is_idle() {
         return;
     }
@@ -155,7 +155,7 @@ fn append_direction(
     }
 }
 
-/// The latency that is reported per priority.
+/// Returns the name of the latency that is reported per priority.
 fn priority_word(job: &JobReport) -> &'static str {
     if job.view.lat_percentiles { "lat" } else { "clat" }
 }
@@ -228,7 +228,7 @@ fn append_samples(text: &mut String, job: &JobReport, direction: &DirectionRepor
     }
 }
 
-/// Unit of the `bw` line, and the divisor that converts a sample from KiB/s.
+/// Returns the unit of the `bw` line, and the divisor that converts a sample from KiB/s.
 fn sample_unit(kb_base: u32, samples: &SampleStats) -> (&'static str, f64) {
     let (small, large, kilobyte, thousand) = match kb_base {
         1000 => ("kB", "MB", 1000.0 / 1024.0, 1000.0),
@@ -296,7 +296,7 @@ fn append_fixed_lines(text: &mut String, job: &JobReport, form: Form) {
     );
 }
 
-/// The engine's own counters and timers.
+/// Appends the engine's own counters and timers.
 fn append_engine(text: &mut String, job: &JobReport) {
     let counts: Vec<String> =
         job.engine.counts.iter().map(|(what, count)| format!("{what}={count}")).collect();
@@ -311,7 +311,7 @@ fn append_engine(text: &mut String, job: &JobReport) {
 fn append_issued(text: &mut String, job: &JobReport) {
     let figures: [fn(&DirectionReport) -> u64; 3] = [|d| d.issued, |d| d.short_ios, |d| d.drop_ios];
     let [issued, short, dropped] = match job.view.unified {
-        // If all directions are reported as one, they are counted in place of reads.
+        // If all directions are reported as one, their I/Os are counted as reads.
         UnifiedReporting::Mixed => figures.map(|figure| [figure(&job.mixed()), 0, 0]),
         _ => figures.map(|figure| job.directions.each_ref().map(figure).into_array()),
     };
@@ -331,7 +331,7 @@ fn append_shares(text: &mut String, label: &str, labels: &[&str], shares: &[f64]
     *text += &format!("{label}{}\n", entries.join(", "));
 }
 
-/// The system's text for an errno.
+/// Returns the system's text for an errno.
 fn error_description(code: i32) -> String {
     fathom_errors::plain(&std::io::Error::from_raw_os_error(code))
 }

@@ -4,9 +4,9 @@ use crate::scale::latency_figure;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::{Histogram, LatencyStats};
 
-/// Columns shared by the entries of a percentile table.
+/// Number of columns that the entries of a percentile table share.
 const TABLE_COLUMNS: usize = 80 - 7;
-/// Minimum width of a value in a percentile table.
+/// Minimum number of columns of a value in a percentile table.
 const LEAST_VALUE_COLUMNS: usize = 5;
 /// Maximum number of decimals of a percentile.
 const MOST_DECIMALS: usize = 6;
@@ -23,7 +23,7 @@ const USEC: Unit = Unit { name: "usec", nanoseconds: 1_000 };
 const MSEC: Unit = Unit { name: "msec", nanoseconds: 1_000_000 };
 
 impl Unit {
-    /// The largest unit in which the extremes and the deviation remain significant.
+    /// Returns the largest unit in which the extremes and the deviation remain significant.
     fn of_line(stats: &LatencyStats) -> Unit {
         let fits = |unit: Unit| {
             stats.min_ns > 2 * unit.nanoseconds
@@ -39,8 +39,8 @@ impl Unit {
     }
 }
 
-/// `    clat (usec): min=4, max=10801, avg=69.86, stdev=698.95`; nothing if there is no value. `label` is
-/// right-justified in eight columns.
+/// Appends `    clat (usec): min=4, max=10801, avg=69.86, stdev=698.95`, or nothing if there is no value.
+/// `label` is right-justified in eight columns.
 pub(super) fn append_line(text: &mut String, label: &str, stats: &LatencyStats) {
     if stats.count == 0 {
         return;
@@ -57,12 +57,12 @@ pub(super) fn append_line(text: &mut String, label: &str, stats: &LatencyStats) 
     );
 }
 
-/// A percentile table under `    TITLE percentiles (usec):`; nothing if no distribution was kept.
+/// Appends a percentile table under `    TITLE percentiles (usec):`, or nothing if no distribution was kept.
 pub(super) fn append_percentiles(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64]) {
     append_times(text, title, stats, percentiles, decimals_of(percentiles));
 }
 
-/// The same with percentiles rounded to whole numbers, as fio shows them for all clients.
+/// Appends a table with percentiles rounded to whole numbers, as fio shows them for all clients.
 pub(super) fn append_whole_percentiles(
     text: &mut String,
     title: &str,
@@ -72,7 +72,7 @@ pub(super) fn append_whole_percentiles(
     append_times(text, title, stats, percentiles, 0);
 }
 
-/// The same for plain numbers, without a unit.
+/// Appends a table of plain numbers, without a unit.
 pub(super) fn append_number_percentiles(
     text: &mut String,
     title: &str,
@@ -93,7 +93,7 @@ fn append_times(text: &mut String, title: &str, stats: &LatencyStats, percentile
     append_table(text, &format!("{title} percentiles ({})", unit.name), &shown, percentiles, decimals);
 }
 
-/// A table of formatted values; nothing if there are none.
+/// Appends a table of formatted values, or nothing if there are none.
 fn append_table(text: &mut String, title: &str, shown: &[String], percentiles: &[f64], decimals: usize) {
     let Some(last) = shown.len().checked_sub(1) else { return };
     let value_columns = shown.iter().map(String::len).max().unwrap_or(0).max(LEAST_VALUE_COLUMNS);
@@ -115,13 +115,13 @@ fn append_table(text: &mut String, title: &str, shown: &[String], percentiles: &
     }
 }
 
-/// A value in whole units, rounded up; values beyond the histogram's range are marked as lower bounds.
+/// Formats a value in whole units, rounded up. Values beyond the histogram's range are marked as lower bounds.
 fn value_text(nanoseconds: u64, unit: Unit) -> String {
     let value = nanoseconds.div_ceil(unit.nanoseconds);
     if nanoseconds >= RANGE_END_NS { format!(">={value}") } else { value.to_string() }
 }
 
-/// Decimals that the most precise percentile of the list needs.
+/// Returns the number of decimals that the most precise percentile of the list needs.
 fn decimals_of(percentiles: &[f64]) -> usize {
     let needed = |percentile: &f64| {
         let text = format!("{percentile:.MOST_DECIMALS$}");

@@ -52,7 +52,7 @@ impl Format for Normal {
     }
 }
 
-/// The block of all clients of a server together.
+/// Formats the block of all clients of a server together.
 pub(crate) fn all_clients(total: &JobReport, report: &RunReport) -> String {
     let mut text = String::new();
     job::append_all_clients(&mut text, total, report);
@@ -69,7 +69,7 @@ fn append_idleness(text: &mut String, idleness: &IdlenessReport) {
     *text += &unit_work_line(idleness);
 }
 
-/// Duration of one unit of the work that measures idleness.
+/// Formats the duration of one unit of the work that measures idleness.
 pub(crate) fn unit_work_line(idleness: &IdlenessReport) -> String {
     format!("  unit work: mean={:3.2}us, stddev={:3.2}\n", idleness.unit_mean_us, idleness.unit_stddev_us)
 }

@@ -8,7 +8,7 @@ const HEAD: &str = "        trans                   device
  -----  -----   -----  ------   -----   -----  ------
 ";
 
-/// A line per slice. A transaction is one read of the device, so both halves of a line are equal.
+/// Appends a line per slice. A transaction is one read of the device, so both halves of a line are equal.
 pub(super) fn append(text: &mut String, report: &SliceReport) {
     *text += HEAD;
     for (index, slice) in report.slices.iter().enumerate() {

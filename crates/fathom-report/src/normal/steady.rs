@@ -3,11 +3,11 @@
 use crate::scale::{Base, Scale, scaled};
 use fathom_stats::report::{SteadyStateMetric, SteadyStateReport};
 
-/// Appends whether the run became steady, its level, and the distance from the limit.
+/// Appends a line that says whether the run became steady, its level, and the distance from the limit.
 pub(super) fn append(text: &mut String, steady: &SteadyStateReport, scale: &Scale) {
     let kib = steady.bandwidth_mean() / 1024;
-    // The figure in parentheses is the same number with decimal prefixes rather than the converted rate, as in
-    // fio's reports.
+    // As in fio's reports, the figure in parentheses is the same number with decimal prefixes, not the
+    // converted rate.
     let (binary, decimal) = (
         scaled(u128::from(kib) * 1024, scale.figures, Base::Binary, "B/s"),
         scaled(u128::from(kib) * 1000, scale.figures, Base::Decimal, "B/s"),

@@ -1,6 +1,6 @@
-//! Hand-made reports: recorded samples without a clock, so that their texts never change.
+//! Builds reports by hand, from recorded samples without a clock, so that their texts never change.
 
-// Each test program uses a part of these helpers.
+// Each test program uses only some of these helpers.
 #![allow(dead_code)]
 
 use fathom_stats::LatencyStats;
@@ -10,10 +10,10 @@ use fathom_stats::series::SampleStats;
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
 use fathom_stats::{Direction, PerDirection};
 
-/// The time of every report made here: 2026-11-21 00:31:16 UTC.
+/// The time of all reports of the tests: 2026-11-21 00:31:16 UTC.
 pub(crate) const TIMESTAMP_MS: u64 = 1_795_221_076_578;
 
-/// A reproducible distribution of latencies around `middle` ns with a long tail.
+/// Returns a reproducible distribution of latencies around `middle` ns with a long tail.
 pub(crate) fn latencies(middle: u64, count: u64) -> impl Iterator<Item = u64> {
     let mut state = middle;
     (0..count).map(move |index| {
@@ -24,15 +24,15 @@ pub(crate) fn latencies(middle: u64, count: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Statistics of those latencies.
+/// Returns the statistics of these values.
 pub(crate) fn recorded(values: impl IntoIterator<Item = u64>) -> LatencyStats {
     let mut stats = LatencyStats::default();
     values.into_iter().for_each(|value| stats.record(value));
     stats
 }
 
-/// A direction of `ios` I/Os of `block` bytes with completion latencies around `middle` ns; `slat` for engines
-/// that submit first.
+/// Returns a direction of `ios` I/Os of `block` bytes with completion latencies around `middle` ns; `slat` is
+/// for engines that submit first.
 pub(crate) fn direction(
     ios: u64,
     block: u64,
@@ -55,14 +55,14 @@ pub(crate) fn direction(
     }
 }
 
-/// Samples of one clone.
+/// Returns the samples of one clone.
 pub(crate) fn samples(values: &[u64]) -> SampleStats {
     let mut stats = SampleStats::default();
     values.iter().for_each(|&value| stats.record(value));
     stats
 }
 
-/// A job of one clone that ran for `runtime_ms`; `directions` are read, write, trim.
+/// Returns a job of one clone that ran for `runtime_ms`; `directions` are read, write, trim.
 pub(crate) fn job(name: &str, depth: u32, directions: [DirectionReport; 3]) -> JobReport {
     let directions = PerDirection::new(directions);
     let mut distribution = [0; DISTRIBUTION_BUCKETS];
@@ -107,7 +107,7 @@ pub(crate) fn read_job(name: &str) -> JobReport {
     job(name, 1, [direction(256, 65_536, 19, 60_000, None), Default::default(), Default::default()])
 }
 
-/// Reads and writes at depth eight.
+/// Returns a job with reads and writes at depth eight.
 pub(crate) fn mixed_job(name: &str) -> JobReport {
     let mut job = job(
         name,
@@ -125,7 +125,7 @@ pub(crate) fn mixed_job(name: &str) -> JobReport {
     job
 }
 
-/// A report of these jobs, each group summed up.
+/// Returns a report of these jobs, with the sum of each group.
 pub(crate) fn report(jobs: Vec<JobReport>) -> RunReport {
     let last_group = jobs.iter().map(|job| job.group_id).max().unwrap_or(0);
     let groups = (0..=last_group)
@@ -141,7 +141,7 @@ pub(crate) fn report(jobs: Vec<JobReport>) -> RunReport {
     }
 }
 
-/// Commands read the same from a report in memory as from its text.
+/// Checks that commands read the same figures from a report in memory as from its text.
 pub(crate) fn check_readable(report: &RunReport) {
     let mut text = Vec::new();
     fathom_report::by_name("json+")
@@ -161,7 +161,7 @@ pub(crate) fn check_readable(report: &RunReport) {
     assert_eq!(printed.len(), read.len());
 }
 
-/// A device that did `ios` reads and twice as many writes.
+/// Returns a device with `ios` reads and twice as many writes.
 pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
     DiskReport {
         name: name.into(),
@@ -175,8 +175,8 @@ pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
     }
 }
 
-/// A host that read for a second, with this many I/Os in every quarter of it, each taking about `middle` ns;
-/// its jobs started `skew_us` late.
+/// Returns a host that read for a second, with this many I/Os in each quarter of it, each taking about `middle`
+/// ns. Its jobs started `skew_us` late.
 pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostRunReport {
     let reads = direction(4 * ios, 4096, 1000, middle, None);
     let points = (1..=4).map(|number| {
@@ -210,7 +210,7 @@ pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostRunRe
     }
 }
 
-/// Nine hosts: one is slow, one has slow reads, one was lost, one never started.
+/// Returns nine hosts: one is slow, one has slow reads, one was lost, and one never started.
 pub(crate) fn hosts() -> Vec<HostRunReport> {
     let mut hosts = vec![
         host("a1", 260, 60_000, 300),
