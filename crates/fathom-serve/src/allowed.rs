@@ -1,4 +1,4 @@
-//! What jobs may access: the targets that the server was started for, and nothing else.
+//! The access of jobs: only the targets for which the server was started.
 
 use fathom_engines::client_files;
 use fathom_local::changes::{self, Uses, is_device_node};
@@ -16,14 +16,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why runs may not use a path.
+/// The reason why runs may not use a path.
 #[derive(Debug, Error)]
 enum RefusedPath {
     #[error("{} is refused: its directory cannot be found", .0.display())]
     NoDirectory(PathBuf),
     #[error("{} is refused: runs are kept there", .0.display())]
     Results(PathBuf),
-    /// Neither below an allowed path nor an allowed device; holds the message.
+    /// The path is neither an allowed device nor below an allowed path; holds the message.
     #[error("{0}")]
     Elsewhere(String),
 }
@@ -34,15 +34,15 @@ const MOST_FILES: u64 = 100_000;
 /// Permissions of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Allowed {
-    /// Allowed files, and directories whose files are allowed.
+    /// Allowed files, and directories whose files are all allowed.
     pub(crate) paths: Vec<PathBuf>,
     /// Allowed devices.
     pub(crate) devices: Vec<PathBuf>,
-    /// Run commands and load engines.
+    /// Jobs may run commands and load engines.
     pub(crate) commands: bool,
-    /// Talk to servers and other hosts.
+    /// Jobs may connect to servers and other hosts.
     pub(crate) network: bool,
-    /// The results directory: only its folder `targets` may be used, whatever else is allowed.
+    /// The results directory. Only its folder `targets` may be used, even if a directory above it is allowed.
     pub(crate) results: PathBuf,
     /// True if unnamed files that the process itself created in one of `paths` are allowed, as `quick` needs.
     #[serde(skip)]
@@ -81,7 +81,8 @@ impl Allowed {
         let mut lines = Vec::new();
         if !self.commands {
             lines.extend(refusals(job, Names::Program, "the server was started without --allow-commands"));
-            // Such files may be loaded as programs, or contain secrets that would leave this machine.
+            // The files that these options name may be loaded as programs, or contain secrets that would leave
+            // this machine.
             lines.extend(refusals(
                 job,
                 Names::ClientFile,
@@ -142,7 +143,7 @@ impl Allowed {
         lines
     }
 
-    /// Logs and states are kept in the folder of their run, where they cannot replace other files.
+    /// Refuses logs and states outside of the folder of their run, where they could replace other files.
     fn refusal_of_log(&self, path: &Path, folder: Option<&Path>) -> Option<String> {
         let real = leads_to(path);
         let is_in_folder =
@@ -155,7 +156,7 @@ impl Allowed {
         })
     }
 
-    /// Why a path is refused. What counts is its target, after symbolic links and dots.
+    /// Returns the reason why a path is refused. The path is resolved first, with its symbolic links and dots.
     pub(crate) fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let real = match self.place_of(path) {
             Ok(real) => real,
@@ -168,13 +169,13 @@ impl Allowed {
         is_pipe.then(|| format!("{} is refused: pipes and sockets are not targets", path.display()))
     }
 
-    /// The real path of a file that may not exist yet, or the reason why it is refused.
+    /// Returns the real path of a file that may not exist yet, or the reason why it is refused.
     fn place_of(&self, path: &Path) -> Result<PathBuf, RefusedPath> {
         let unnamed = if self.unnamed { unnamed(path) } else { None };
         let Some(real) = unnamed.or_else(|| leads_to(path)) else {
             return Err(RefusedPath::NoDirectory(path.to_owned()));
         };
-        // A device node may be in any directory.
+        // Devices are recognised by their type, because a device node may be in any directory.
         let is_device = is_device(&real) || is_device_node(&real);
         if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
             return Err(RefusedPath::Results(path.to_owned()));
@@ -186,8 +187,9 @@ impl Allowed {
         }
     }
 
-    /// Devices, volumes and files on servers that a plan would overwrite and that are not named in `confirmed`,
-    /// and all targets in use that it would change: lines for the user.
+    /// Checks the targets of a plan; returns lines for the user about all targets in use that it would change,
+    /// and about the devices, volumes and files on servers that it would overwrite and that are not named in
+    /// `confirmed`.
     pub(crate) fn check_uses(plan: &Plan, confirmed: &[String]) -> Vec<String> {
         let changes = changes::of(plan);
         let mut uses = Uses::default();
@@ -212,7 +214,7 @@ impl Allowed {
     }
 }
 
-/// Number of files of a clone; counting does not create any.
+/// Returns the number of files of a clone, without creating any.
 fn number_of(names: &FileNames) -> u64 {
     match names {
         FileNames::Listed(names) => names.len() as u64,
@@ -220,15 +222,15 @@ fn number_of(names: &FileNames) -> u64 {
     }
 }
 
-/// The directory of an unnamed file of this process.
+/// Returns the directory of an unnamed file of this process.
 fn unnamed(path: &Path) -> Option<PathBuf> {
     path.strip_prefix("/proc/self/fd").ok()?;
     let link = std::fs::read_link(path).ok()?;
     link.to_str()?.strip_suffix(" (deleted)").map(PathBuf::from)
 }
 
-/// Devices, volumes and files on servers that a worker overwrites or removes, under the names that have to be
-/// typed to confirm it.
+/// Returns the devices, volumes and files on servers that a worker overwrites or removes, under the names that
+/// users must type as confirmation.
 pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     let told = |path: &PathBuf| path.display().to_string();
     let planned = || -> Vec<String> { names::planned_paths(&worker.files.names).iter().map(told).collect() };
@@ -239,7 +241,7 @@ pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
             .filter(|path| is_device_node(path))
             .map(|path| name_of_device(path))
             .collect(),
-        // An export is identified by its address, whatever the files of the job are called.
+        // An export is identified by its address, regardless of the file names of the job.
         StorageKind::Volume if writes => match plan.jobs.get(worker.job).and_then(address_of) {
             Some(address) => vec![address],
             None => match planned().into_iter().filter(|name| !name.is_empty()).collect::<Vec<String>>() {
@@ -252,12 +254,12 @@ pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     }
 }
 
-/// The address of a volume that is not among the file names of its job.
+/// Returns the address of a volume that is not among the file names of its job.
 fn address_of(job: &JobSpec) -> Option<String> {
     if job.engine.ioengine.name == "nbd" { job.private.nbd.uri.clone() } else { None }
 }
 
-/// The kernel's name of a device: links to it come and go.
+/// Returns the kernel's name of a device, because links to it may change.
 pub(crate) fn name_of_device(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! Checks a request, and forecasts what it would do. Opens, creates and runs nothing.
+//! Checks a request and forecasts its effects, without opening, creating or running anything.
 
 use crate::allowed::Allowed;
 use crate::folder::{Accepted, Request, Results, RunKind, now_ms};
@@ -17,13 +17,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Maximum length of a sweep's plan that is shown.
+/// Maximum number of bytes of a sweep's plan that are shown.
 const MOST_TEXT: usize = 64 << 10;
 
 /// Result of a check.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct CheckedRequest {
-    /// Why the request cannot run.
+    /// Errors for which the request cannot run.
     pub(crate) mistakes: Vec<Mistake>,
     /// Further messages of the parser.
     pub(crate) notes: Vec<Mistake>,
@@ -33,7 +33,7 @@ pub(crate) struct CheckedRequest {
     /// Files that the run would create.
     #[serde(skip)]
     pub(crate) makes: Vec<PathBuf>,
-    /// Files of earlier runs that it would change.
+    /// Files of earlier runs that the run would change.
     #[serde(skip)]
     pub(crate) remakes: Vec<Made>,
 }
@@ -117,7 +117,7 @@ impl Checker<'_, '_> {
             let line = "a sweep varies an option: name one, such as iodepth, and its values";
             return CheckedRequest { mistakes: placed(vec![line.to_owned()]), ..CheckedRequest::default() };
         }
-        // Mistakes in the job itself have line numbers.
+        // The job is checked first, because its errors have line numbers.
         let found = self.job(request);
         if !found.mistakes.is_empty() {
             return found;
@@ -165,7 +165,7 @@ impl Checker<'_, '_> {
                 let lines = failure.to_string().lines().map(str::to_owned).collect();
                 return CheckedRequest { mistakes: placed(lines), ..CheckedRequest::default() };
             }
-            // The jobs of quick use an unnamed file, so nothing is left behind.
+            // The jobs of quick use an unnamed file, so they leave no files behind.
             Ok(_) if request.kind == RunKind::Quick => CheckedRequest::default(),
             Ok(_) => {
                 let made = self.results.made();
@@ -177,7 +177,7 @@ impl Checker<'_, '_> {
             }
         };
         if let Some(forecast) = found.forecast.as_mut().filter(|_| request.kind == RunKind::Sweep) {
-            // Time and amounts are those of a single run; the text says how many runs there are.
+            // Time and amounts are those of a single run; the text says how many runs follow.
             forecast.jobs.truncate(1);
         }
         let text = String::from_utf8_lossy(&out);
@@ -186,13 +186,13 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Messages without a line number.
+/// Converts messages that have no line number.
 fn placed(lines: Vec<String>) -> Vec<Mistake> {
     let text = |line: String| line.trim_start_matches("fathom: ").to_owned();
     lines.into_iter().map(|line| Mistake { line: None, text: text(line) }).collect()
 }
 
-/// A folder with a job that is not run; removed on drop.
+/// A folder for a job that is only checked, not run. It is removed on drop.
 struct Draft(PathBuf);
 
 impl Draft {
@@ -206,7 +206,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // The next check replaces leftovers.
+        // An error is ignored, because the next check replaces a folder that remains.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Events of a run, one line of JSON each: the run's process writes them, browsers read them.
+//! Events of a run, each a line of JSON. The run's process writes them, and browsers read them.
 
 use fathom_stats::live::{LiveDetails, LiveJob, LivePercentiles, LiveTick, RunState};
 use serde::Serialize;
@@ -7,20 +7,20 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Number of ticks that are all written. Afterwards only every tenth is, because viewers of a run of hours do
-/// not need every second.
+/// Number of ticks that are all written. Afterwards only every tenth tick is written, because viewers of a run
+/// of hours do not need every second.
 const EACH: u64 = 3600;
 const LATER: u64 = 10;
 /// Maximum number of jobs, and of devices, in a tick.
 const MOST_LISTED: usize = 200;
-/// Maximum number of messages of jobs; a job may print any number.
+/// Maximum number of messages of jobs. The number is limited because a job may print any number.
 const MOST_MESSAGES: u64 = 1000;
 
 /// One event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub(crate) enum Event<'a> {
-    /// A tick. Rates are those of the interval before it: read, write, trim.
+    /// A tick. Rates are those of the preceding interval: read, write, trim.
     Tick {
         at_ms: u64,
         percent: Option<f64>,
@@ -32,7 +32,7 @@ pub(crate) enum Event<'a> {
         depth: Option<(u64, u64)>,
         jobs: Vec<JobTick<'a>>,
         disks: Vec<DiskTick<'a>>,
-        /// Number of jobs and devices left out.
+        /// Number of jobs and devices that are left out.
         further_jobs: usize,
         further_disks: usize,
     },
@@ -74,7 +74,7 @@ impl<'a> Event<'a> {
         };
         Event::Tick {
             at_ms,
-            // For commands, this would be the progress of one of their runs.
+            // For a command, this percentage would be the progress of only one of its runs.
             percent: details.and(tick.percent_done),
             to_go_s: details.and(tick.eta_seconds),
             bytes_per_second: tick.bytes_per_second.into_array(),
@@ -93,7 +93,7 @@ impl<'a> Event<'a> {
 
 fn job(job: &LiveJob) -> JobTick<'_> {
     let running = job.states.iter().filter(|state| state.is_under_way()).count();
-    // Of all clones, a running one says most about the job.
+    // Of all clones, a running one says most about the job, so its state is shown.
     let shown = job.states.iter().find(|state| state.is_under_way()).or(job.states.first());
     JobTick {
         name: &job.name,
@@ -158,8 +158,8 @@ impl Events {
         }
     }
 
-    /// Writes a line with a single call. A full disk below the results loses events for viewers, but does not
-    /// affect the run.
+    /// Writes a line with a single call. If the disk of the results is full, viewers lose events, but the run
+    /// is not affected.
     fn write(&mut self, event: &Event<'_>) {
         if let Ok(mut line) = serde_json::to_vec(event) {
             line.push(b'\n');

@@ -1,15 +1,15 @@
-//! The results directory: one folder per run, which contains everything about it.
+//! The results directory, which has a folder with all files of each run.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `request.json` | what was asked for, what it may touch, what was confirmed |
-//! | `job.fio` | the job, as written |
-//! | `process.json` | the process of the run, from its first moment on |
+//! | `request.json` | the request, the access of its jobs, and the names that were confirmed |
+//! | `job.fio` | the job as the user wrote it |
+//! | `process.json` | the process of the run, written when it starts |
 //! | `events.jsonl` | ticks, messages and the end of the run, a line each |
 //! | `result.json`, `sweep.jsonl` | the result |
-//! | `made.json` | the files that it made, as they were at its end |
-//! | `output.txt`, `stderr.txt` | what the process printed |
-//! | `ended.json` | how it ended; missing if the process was killed |
+//! | `made.json` | the files that the run created, as they were at its end |
+//! | `output.txt`, `stderr.txt` | the output of the process |
+//! | `ended.json` | the outcome of the run; missing if the process was killed |
 
 use crate::allowed::Allowed;
 use crate::made::{AllMade, Made};
@@ -26,10 +26,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Maximum time that a process may take to report that it has started.
 const START: Duration = Duration::from_secs(20);
 
-/// The files that a run created. A killed run has no such list, so overwriting its files has to be confirmed.
+/// File with the list of files that a run created. A killed run has no such list, so overwriting its files must
+/// be confirmed.
 const MADE: &str = "made.json";
 
-/// Kind of a run.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RunKind {
@@ -41,30 +42,30 @@ pub(crate) enum RunKind {
     Sweep,
 }
 
-/// Request of a browser.
+/// The request of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     pub(crate) kind: RunKind,
-    /// Name of the run in lists.
+    /// The name of the run in lists.
     #[serde(default)]
     pub(crate) title: String,
     /// The job file of a job or a sweep.
     #[serde(default)]
     pub(crate) job: String,
-    /// For `quick`: the directory, the size of its file, the time of each test.
+    /// For `quick`: the directory, the size of its file, and the duration of each test.
     #[serde(default)]
     pub(crate) directory: String,
     #[serde(default)]
     pub(crate) size: String,
     #[serde(default)]
     pub(crate) time: String,
-    /// For a sweep: one `NAME=A,B` for each option, and the number of repeats.
+    /// For a sweep: one `NAME=A,B` for each varied option, and the number of repeats.
     #[serde(default)]
     pub(crate) vary: Vec<String>,
     #[serde(default)]
     pub(crate) repeats: Option<u32>,
-    /// Names that were typed to confirm that their data may be lost.
+    /// Names that the user typed to confirm that their data may be lost.
     #[serde(default)]
     pub(crate) confirm: Vec<String>,
 }
@@ -73,40 +74,40 @@ pub(crate) struct Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Accepted {
     pub(crate) request: Request,
-    /// Time of acceptance, ms of the wall clock.
+    /// Time at which it was accepted, in ms of the wall clock.
     pub(crate) accepted_ms: u64,
     pub(crate) allowed: Allowed,
-    /// Files that did not exist before: if this run creates them, a later one may overwrite them without
-    /// confirmation.
+    /// Files that did not exist when the request was accepted. If this run creates them, a later one may
+    /// overwrite them without confirmation.
     pub(crate) makes: Vec<PathBuf>,
-    /// Files created by earlier runs, as they were before this run.
+    /// Files that earlier runs created, as they were before this run.
     #[serde(default)]
     pub(crate) remakes: Vec<Made>,
 }
 
-/// Outcome of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct End {
     pub(crate) exit: u8,
     pub(crate) ended_ms: u64,
-    /// Why it failed, if it did.
+    /// The reason for a failure.
     pub(crate) problem: Option<String>,
 }
 
-/// State of a run.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
-    /// Its process has not reported its start yet.
+    /// The run's process has not reported its start yet.
     Starting,
     Running,
-    /// Ended with a result.
+    /// The run ended with a result.
     Done,
-    /// A signal ended it early; the result covers the time until then.
+    /// A signal ended the run early; the result covers the time until then.
     Stopped,
-    /// Jobs failed, or it could not start.
+    /// Jobs of the run failed, or it could not start.
     Failed,
-    /// Its process disappeared without reporting its end.
+    /// The run's process disappeared without reporting its end.
     Lost,
 }
 
@@ -130,12 +131,12 @@ pub(crate) struct Folder {
     pub(crate) path: PathBuf,
 }
 
-/// The content of a results directory determines what is run, and as which user, so other users must not be
-/// able to write to it.
+/// Refuses a results directory to which other users can write, because its content determines what is run, and
+/// as which user.
 fn refuse_of_others(path: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| crate::failed(path, &error);
     let found = fs::symlink_metadata(path).map_err(failed)?;
-    // The kernel makes the user of a process the owner of this directory.
+    // The kernel makes the user of a process the owner of this directory, so its owner is the current user.
     let own = fs::metadata("/proc/self").map_err(failed)?.uid();
     let why = if !found.is_dir() {
         "is not a directory"
@@ -155,7 +156,7 @@ fn refuse_of_others(path: &Path) -> Result<(), Failure> {
 
 impl Results {
     /// Opens the directory, or creates it with access for its owner only. A server locks it for its lifetime:
-    /// the returned file is the lock.
+    /// the lock is the returned file.
     pub(crate) fn open(directory: &Path) -> Result<(Results, File), Failure> {
         let failed = |error: io::Error| crate::failed(directory, &error);
         for part in ["", "runs", "targets"] {
@@ -179,7 +180,7 @@ impl Results {
         }
     }
 
-    /// The directory whose files may be targets without confirmation.
+    /// Returns the directory whose files may be targets without confirmation.
     pub(crate) fn targets(&self) -> PathBuf {
         self.directory.join("targets")
     }
@@ -188,7 +189,7 @@ impl Results {
         &self.directory
     }
 
-    /// The run of this name. Names are checked, so a path cannot lead elsewhere.
+    /// Returns the run with this name. Names are checked, so that a path cannot lead outside of the directory.
     pub(crate) fn run(&self, id: &str) -> Option<Folder> {
         let is_name = (1..=64).contains(&id.len())
             && id.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase() || byte == b'-');
@@ -197,7 +198,7 @@ impl Results {
         is_there.then(|| Folder { id: id.to_owned(), path })
     }
 
-    /// All runs, the latest first.
+    /// Returns all runs, the latest first.
     pub(crate) fn runs(&self) -> Vec<Folder> {
         let entries = fs::read_dir(self.directory.join("runs"));
         let names =
@@ -227,14 +228,14 @@ impl Results {
         Err(io::Error::other("a thousand runs were started in this second"))
     }
 
-    /// The files made by earlier runs, as they were at the end of those.
+    /// Returns the files that earlier runs created, as they were at the end of the run.
     pub(crate) fn made(&self) -> AllMade {
         self.runs().into_iter().filter_map(|folder| folder.get::<Vec<Made>>(MADE)).flatten().collect()
     }
 }
 
 impl Folder {
-    /// The folder of the run that this process performs.
+    /// Returns the folder of the run that this process performs.
     pub(crate) fn of(path: &Path) -> Folder {
         let id = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Folder { id, path: path.to_owned() }
@@ -270,7 +271,7 @@ impl Folder {
         self.get("ended.json")
     }
 
-    /// Records the files that a run has created, as they are at its end.
+    /// Records the files that a run has created, as they are at the run's end.
     pub(crate) fn put_made(&self, accepted: &Accepted) -> io::Result<()> {
         let remade = accepted.remakes.iter().map(|made| &made.path);
         let made: Vec<Made> = accepted.makes.iter().chain(remade).filter_map(|path| Made::of(path)).collect();
@@ -278,7 +279,7 @@ impl Folder {
     }
 
     pub(crate) fn state(&self) -> State {
-        // The process is read first, because it may end between the two reads.
+        // The process is read before the end, because it may end between the two reads.
         let process = self.process();
         let is_alive = process.as_ref().is_some_and(Process::is_alive);
         match (self.end(), process) {
@@ -291,14 +292,14 @@ impl Folder {
         }
     }
 
-    /// Time since its request was accepted. The wall clock may have been set back since then; a time far in the
-    /// future does not count as a recent start.
+    /// Returns the time since the run's request was accepted. The wall clock may have been set back since then,
+    /// so a time far in the future does not count as a recent start.
     fn age(&self) -> Duration {
         let accepted = self.accepted().map_or(0, |accepted| accepted.accepted_ms);
         Duration::from_millis(now_ms().abs_diff(accepted))
     }
 
-    /// The name of its result, if there is one.
+    /// Returns the name of the run's result file, if there is one.
     pub(crate) fn result(&self) -> Option<&'static str> {
         ["sweep.jsonl", "result.json"]
             .into_iter()
@@ -306,7 +307,7 @@ impl Folder {
     }
 }
 
-/// Milliseconds of the wall clock.
+/// Returns the wall clock in milliseconds.
 pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

@@ -1,4 +1,4 @@
-//! Forecast of what jobs will do: their targets, how much is read and written, how long it takes.
+//! Forecast of the effects of jobs: their targets, the amounts read and written, and the duration.
 
 use crate::allowed::{destroyed, name_of_device};
 use crate::made::{AllMade, Made};
@@ -20,17 +20,17 @@ const MOST_TARGETS: usize = 200;
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Forecast {
     pub(crate) targets: Vec<TargetForecast>,
-    /// Number of targets left out of the list.
+    /// Number of targets that are left out of the list.
     pub(crate) further_targets: usize,
     pub(crate) jobs: Vec<ForecastJob>,
-    /// Upper limit in bytes; `None` if only time or the targets end the run.
+    /// Maximum number of bytes read; `None` if only time or the targets end the run.
     pub(crate) reads_at_most: Option<u64>,
     pub(crate) writes_at_most: Option<u64>,
-    /// Bytes of files that are laid out first.
+    /// Number of bytes of files that are laid out first.
     pub(crate) makes: u64,
-    /// Upper limit in seconds; `None` if only an amount ends the run.
+    /// Maximum duration in seconds; `None` if only an amount ends the run.
     pub(crate) seconds_at_most: Option<f64>,
-    /// Names that have to be typed to confirm.
+    /// Names that users must type as confirmation.
     pub(crate) to_confirm: Vec<String>,
 }
 
@@ -39,22 +39,22 @@ pub(crate) struct Forecast {
 pub(crate) struct TargetForecast {
     pub(crate) path: String,
     pub(crate) kind: &'static str,
-    /// Its size in bytes.
+    /// Size of the target in bytes.
     pub(crate) size: Option<u64>,
     pub(crate) model: Option<String>,
-    /// How others use it, as a phrase that follows "is in use: ".
+    /// Use by others, as a phrase that follows "is in use: ".
     pub(crate) in_use: Option<String>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) is_removed: bool,
-    /// True if it exists and is extended before the run.
+    /// True if the target exists and is extended before the run.
     pub(crate) is_longer: bool,
-    /// True if its content would be lost, and no run here created it.
+    /// True if the target's content would be lost, and no run in this results directory created it.
     pub(crate) is_destroyed: bool,
     pub(crate) jobs: Vec<String>,
 }
 
-/// A job, described in one line.
+/// The description of a job in one line.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ForecastJob {
     pub(crate) name: String,
@@ -65,7 +65,7 @@ pub(crate) struct ForecastJob {
     pub(crate) stage: u32,
 }
 
-/// The forecast of a plan. `made` lists the files created by earlier runs.
+/// Forecasts the effects of a plan. `made` lists the files that earlier runs created.
 pub(crate) fn of(plan: &Plan, made: &AllMade) -> Forecast {
     with_uses(plan, made, &mut Uses::default())
 }
@@ -110,8 +110,8 @@ fn with_uses(plan: &Plan, made: &AllMade, uses: &mut Uses) -> Forecast {
     forecast
 }
 
-/// The forecast of several plans that run one after the other: the targets of all of them, with times and
-/// amounts of a single one.
+/// Forecasts the effects of several plans that run one after the other: the targets of all plans, with times
+/// and amounts of a single one.
 pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
     let mut uses = Uses::default();
     let mut all = plans.first().map_or_else(Forecast::default, |plan| with_uses(plan, made, &mut uses));
@@ -127,7 +127,7 @@ pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
     all
 }
 
-/// Files that do not exist and that the run may create.
+/// Returns the files that do not exist and that the run may create.
 pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
     let workers = plans.iter().flat_map(|plan| &plan.workers);
     let of_files =
@@ -140,7 +140,7 @@ pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
     paths
 }
 
-/// Files made by earlier runs that this one changes.
+/// Returns the files made by earlier runs that this one changes.
 pub(crate) fn to_remake(plans: &[Plan], made: &AllMade) -> Vec<Made> {
     let changes = plans.iter().flat_map(changes::of).flatten().filter(Change::is_any);
     let mut paths: Vec<PathBuf> = changes.map(|change| change.path).collect();
@@ -248,7 +248,7 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
         return target;
     }
     if found.is_dir() {
-        // Metadata jobs remove a directory if it is empty.
+        // A metadata job removes the directory that is its target if it is empty.
         target.kind = "directory";
         return target;
     }
@@ -258,19 +258,20 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
     target
 }
 
-/// Size in bytes and model of a block device, from sysfs.
+/// Reads the size in bytes and the model of a block device from sysfs.
 fn of_device(number: u64) -> (Option<u64>, Option<String>) {
     let (major, minor) = (libc::major(number), libc::minor(number));
     let directory = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
     let read = |name: &str| fs::read_to_string(directory.join(name)).ok();
     let sectors: Option<u64> = read("size").and_then(|text| text.trim().parse().ok());
-    // A partition has no model, its disk does.
+    // A partition has no model, so that of its disk is read.
     let model = read("device/model").or_else(|| read("../device/model"));
     let model = model.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     (sectors.map(|sectors| sectors.saturating_mul(512)), model)
 }
 
-/// Maximum number of bytes that a worker moves, if an amount ends it, and the bytes laid out for it first.
+/// Returns the maximum number of bytes that a worker moves, if an amount ends it, and the number of bytes laid
+/// out for it first.
 fn amounts(worker: &WorkerPlan) -> (Option<u64>, u64) {
     if !worker.has_storage() || worker.storage != StorageKind::Files {
         let bytes = match (worker.amounts.io_size, worker.amounts.size) {

@@ -1,7 +1,8 @@
 //! `fathom serve`: a web interface. One page, served by the program, on which to write a job, see what it would
-//! do, run it, watch it, and view its result. The server keeps no state that matters: each run is a folder
-//! ([`folder`]) and a separate process ([`work`]), which continues if the server ends and is found again by the
-//! next one. What jobs may touch is in [`allowed`], access to the server in [`http`].
+//! do, run it, watch it, and view its result. The server keeps no state that must survive it: each run is a
+//! folder ([`folder`]) and a separate process ([`work`]), which continues if the server ends and is found again
+//! by the next one. [`allowed`] controls the access of jobs to files and devices, and [`http`] the access of
+//! browsers to the server.
 
 #![forbid(unsafe_code)]
 
@@ -25,13 +26,13 @@ use fathom_command::{Failure, Streams};
 use fathom_spec::Source;
 use std::ffi::OsString;
 
-/// Name of the command.
+/// The name of the command.
 pub const NAME: &str = "serve";
 
-/// Its line in lists of commands.
+/// The command's line in lists of commands.
 pub const SUMMARY: &str = "Write, run, watch and compare jobs in the browser";
 
-/// Output of `fathom serve --help`.
+/// The output of `fathom serve --help`.
 pub const HELP: &str = "\
 Usage: fathom serve [options]
 
@@ -69,7 +70,7 @@ pub fn run(
     })
 }
 
-/// A failure that names its path.
+/// Creates a failure that names its path.
 fn failed(path: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::file(path, error)
 }

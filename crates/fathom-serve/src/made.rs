@@ -1,5 +1,5 @@
-//! Files created by runs, as they were at the end of the run. A file that differs from its record has been
-//! replaced or changed by others, even under the same name.
+//! Files created by runs, as they were at the end of the run. If a file differs from its record, another
+//! program has replaced or changed it, even under the same name.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -13,17 +13,18 @@ pub(crate) struct Made {
     device: u64,
     inode: u64,
     size: u64,
-    /// Seconds and nanoseconds: mtime, which a copying program may set, and ctime, which none can.
+    /// Seconds and nanoseconds of mtime, which a program that copies files may set, and of ctime, which no
+    /// program can set.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl Made {
-    /// The file as it is now; `None` if it does not exist or is not a regular file.
+    /// Reads the file's current state; `None` if it does not exist or is not a regular file.
     pub(crate) fn of(path: &Path) -> Option<Made> {
         let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         let path = std::path::absolute(path).ok()?;
-        // JSON cannot represent other names.
+        // JSON cannot represent names that are not UTF-8.
         path.to_str()?;
         Some(Made {
             path,
@@ -35,7 +36,8 @@ impl Made {
         })
     }
 
-    /// Why a run may not create or overwrite these files: they have changed since it was accepted.
+    /// Returns the reason why a run may not create or overwrite these files: they have changed since it was
+    /// accepted.
     pub(crate) fn obstacle(makes: &[PathBuf], remakes: &[Made]) -> Option<String> {
         let is_new = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
         let is_other = |made: &&Made| Made::of(&made.path).is_some_and(|now| now != **made);
@@ -47,7 +49,7 @@ impl Made {
     }
 }
 
-/// The files made by all runs.
+/// The files that all runs created.
 pub(crate) type AllMade = HashSet<Made>;
 
 #[cfg(test)]
@@ -65,7 +67,7 @@ mod tests {
         let (new, old) = ([path.clone()], [made.clone()]);
         assert!(Made::obstacle(&[], &old).is_none());
         assert!(Made::obstacle(&new, &[]).is_some_and(|text| text.contains("has changed")));
-        // Another file with the same name, length and time.
+        // This is another file with the same name, length and time.
         let other = directory.path().join("y");
         std::fs::write(&other, "mine").expect("it can be written");
         let times = std::fs::FileTimes::new()

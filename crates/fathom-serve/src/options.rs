@@ -1,10 +1,10 @@
-//! What the editor knows about options: names, values and help, from their declarations.
+//! The options that the editor knows: names, values and help, from their declarations.
 
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::{engines, registry};
 use serde_json::{Value, json};
 
-/// All options as one document.
+/// Returns all options as one document.
 pub(crate) fn document() -> String {
     let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options);
     let options = registry::job_options()

@@ -17,7 +17,7 @@ macro_rules! asset {
     };
 }
 
-/// All files, the page itself first.
+/// All files; the first is the page.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("index.html", HTML),
     asset!("style.css", STYLE),

@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pid: u32,
-    /// Start in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     start: u64,
-    /// Boot ID of the kernel.
+    /// The kernel's boot ID.
     boot: String,
 }
 
 impl Process {
-    /// The calling process.
+    /// Returns the calling process.
     pub(crate) fn this() -> Option<Process> {
         let pid = std::process::id();
         Some(Process { pid, start: look(pid)?.start, boot: boot()? })
     }
 
-    /// True while it exists and has not ended.
+    /// True while the process exists and has not ended.
     pub(crate) fn is_alive(&self) -> bool {
         let same = |found: &ProcessStat| found.start == self.start && !found.has_ended;
         look(self.pid).as_ref().is_some_and(same) && boot().as_ref() == Some(&self.boot)
     }
 
-    /// Sends a signal if the process is alive; true on success.
+    /// Sends a signal if the process is alive; returns true on success.
     pub(crate) fn signal(&self, signal: i32) -> bool {
         let is_alive = self.is_alive();
         if is_alive {
@@ -37,7 +37,7 @@ impl Process {
 
 struct ProcessStat {
     start: u64,
-    /// A zombie: its parent has not waited for it yet.
+    /// True for a zombie, for which its parent has not waited yet.
     has_ended: bool,
 }
 
@@ -45,11 +45,12 @@ fn look(pid: u32) -> Option<ProcessStat> {
     read_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The program's name may contain anything, so fields are counted from its end.
+/// Parses a line of stat. The program's name may contain any character, so fields are counted from the name's
+/// end.
 fn read_stat(text: &str) -> Option<ProcessStat> {
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    // Fields 3 and 22 of the line.
+    // The state is field 3 and the start time field 22 of the line.
     let start = fields.nth(18)?.parse().ok()?;
     Some(ProcessStat { start, has_ended: matches!(state, "Z" | "X" | "x") })
 }

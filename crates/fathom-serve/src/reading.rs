@@ -1,5 +1,5 @@
-//! Parses and plans jobs from a browser: the parser has no access to files or variables of this process, and every plan is
-//! checked against what is allowed.
+//! Parses and plans jobs from a browser: the parser has no access to files or variables of this process, and
+//! the targets of every plan must be allowed.
 
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
@@ -14,17 +14,17 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Interval of the ticks that viewers see.
+/// Interval of ticks for viewers.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 
 /// Maximum number of workers of all cells of a sweep together.
 const MOST_WORKERS: usize = 100_000;
 
-/// This machine, with the text of a job as standard input, and no files.
+/// A source for the parser: this machine, with the text of a job as standard input, and without files.
 pub(crate) struct TextSource<'a> {
     pub(crate) machine: &'a dyn Source,
     pub(crate) job: &'a str,
-    /// External engines may be loaded.
+    /// True if external engines may be loaded.
     pub(crate) loads: bool,
     /// The one file that may be read: the text of the job in the folder of its run.
     pub(crate) file: Option<&'a Path>,
@@ -42,12 +42,13 @@ impl Machine for TextSource<'_> {
         Ok(self.job.to_owned())
     }
 
-    /// The environment of the server does not belong to the job's author, and may contain secrets.
+    /// Returns no variables: the server's environment does not belong to the author of the job, and may contain
+    /// secrets.
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
 
-    /// Loading an engine runs its code.
+    /// Loads an engine if commands are allowed, because loading runs its code.
     fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         match self.loads {
             true => self.machine.load_engine(path),
@@ -71,24 +72,24 @@ pub(crate) fn parse(words: &[String], source: &TextSource<'_>) -> Result<RunSpec
     }
 }
 
-/// Runs the jobs of commands (`quick`, `sweep`), after checking each against what is allowed.
+/// Runs the jobs of commands (`quick`, `sweep`), after checking that their targets are allowed.
 pub(crate) struct GuardedRunner<'a> {
     pub(crate) inner: &'a mut dyn Runner,
-    /// Receives the ticks of runs; `None` if nothing is run.
+    /// Receives the ticks of runs; `None` if the jobs are only planned.
     pub(crate) events: Option<&'a RefCell<Events>>,
     pub(crate) machine: &'a dyn Source,
     pub(crate) allowed: &'a Allowed,
     pub(crate) file: &'a Path,
     pub(crate) confirmed: &'a [String],
     pub(crate) began: Instant,
-    /// Plans of all jobs, if nothing is run.
+    /// Plans of all jobs, if they are only planned.
     pub(crate) plans: RefCell<Vec<Plan>>,
-    /// Total number of their workers.
+    /// Total number of workers of the plans.
     pub(crate) workers: Cell<usize>,
 }
 
 impl GuardedRunner<'_> {
-    /// Plans the jobs, with their logs and states in the folder of the run, and checks them.
+    /// Plans the jobs, with their logs and states in the folder of the run, and checks that they are allowed.
     fn plan(&self, spec: &RunSpec) -> Result<(RunSpec, Plan), Failure> {
         let folder = self.file.parent();
         let mut spec = spec.clone();
@@ -107,7 +108,7 @@ impl Runner for GuardedRunner<'_> {
             file: Some(self.file),
         };
         let spec = parse(words, &source).map_err(|messages| Failure::new(in_own_words(&messages)))?;
-        // Any job is refused before anything runs.
+        // All jobs are planned first, so that a job that is not allowed is refused before any job runs.
         let (_, plan) = self.plan(&spec)?;
         if self.events.is_none() {
             let mut plans = self.plans.borrow_mut();
@@ -168,7 +169,7 @@ impl Watch for TellingWatch<'_> {
         }
     }
 
-    /// The command reports messages itself.
+    /// Does not print a message, because the command reports it itself.
     fn message(&mut self, text: &str) {
         self.inner.message(text);
     }

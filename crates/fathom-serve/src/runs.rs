@@ -11,13 +11,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Why a run was not started.
+/// The reason why a run was not started.
 pub(crate) enum Refusal {
     /// The request is wrong, with the reason.
     Wrong(String),
     /// Another run is in progress.
     Busy(String),
-    /// These names have to be typed first.
+    /// The user must type these names first.
     Unconfirmed(Vec<String>),
     System(io::Error),
 }
@@ -33,26 +33,26 @@ pub(crate) struct Described {
     end: Option<End>,
     /// The last line that a lost run printed.
     last_words: Option<String>,
-    /// A stop has been requested.
+    /// True once a stop has been requested.
     is_stopping: bool,
     has_result: bool,
-    /// Files that can be downloaded.
+    /// Names of the files that can be downloaded.
     files: Vec<&'static str>,
 }
 
-/// Files of a run that can be downloaded.
+/// Names of all files of a run that can be downloaded.
 pub(crate) const FILES: [&str; 6] =
     ["job.fio", "result.json", "sweep.jsonl", "output.txt", "stderr.txt", "events.jsonl"];
-/// How much of a run's output is searched for its last line.
+/// Number of bytes at the end of a run's output that are searched for its last line.
 const MOST_WORDS: u64 = 4096;
-/// Exists once a stop of the run has been requested.
+/// Name of the file that exists once a stop of the run has been requested.
 const STOPPING: &str = "stopping";
 
 /// All runs.
 pub(crate) struct Runs {
     pub(crate) results: Results,
     pub(crate) allowed: Allowed,
-    /// Processes started by this server; other runs are known only by their folders.
+    /// Processes that this server has started; other runs are known only by their folders.
     children: RefCell<Vec<Child>>,
 }
 
@@ -66,12 +66,12 @@ impl Runs {
         self.children.borrow_mut().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }
 
-    /// The run in progress.
+    /// Returns the run in progress.
     pub(crate) fn current(&self) -> Option<Folder> {
         self.results.runs().into_iter().find(|folder| folder.state().is_under_way())
     }
 
-    /// Starts a run that passed the check.
+    /// Starts a run that has passed the check.
     pub(crate) fn start(&self, mut request: Request, found: CheckedRequest) -> Result<Folder, Refusal> {
         if let Some(mistake) = found.mistakes.first() {
             let place = mistake.line.map_or(String::new(), |line| format!("line {line}: "));
@@ -119,7 +119,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Stops a run: with SIGINT, and with SIGTERM on a second call. Returns the signal that was sent, or the
+    /// Stops a run with SIGINT, and with SIGTERM on a second call. Returns the signal that was sent, or the
     /// reason why none was.
     pub(crate) fn stop(&self, folder: &Folder) -> Result<&'static str, &'static str> {
         let Some(process) = folder.process() else {
@@ -135,7 +135,7 @@ impl Runs {
         };
         let is_sent = process.signal(signal);
         if is_sent {
-            // Without the mark, the next request would send SIGINT again.
+            // An error is ignored: without the file, the next request only sends SIGINT again.
             let _ = File::create(mark);
         }
         if is_sent { Ok(name) } else { Err("this run is over") }
@@ -160,7 +160,7 @@ impl Runs {
     }
 }
 
-/// The last line of a text that is not blank.
+/// Returns the last line of a text that is not blank.
 fn last_line(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -171,7 +171,7 @@ fn last_line(path: &Path) -> Option<String> {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// The default title of a run.
+/// Returns the default title of a run.
 fn title_of(request: &Request) -> String {
     let section = request
         .job

@@ -14,11 +14,11 @@ const PORT: u16 = 8767;
 /// Default results directory.
 const RESULTS: &str = "fathom-results";
 
-/// The request made by the arguments.
+/// The request that the arguments make.
 pub(crate) enum Asked {
     /// Serve the page.
     Serve(Wishes),
-    /// Perform one run, in this folder.
+    /// Perform one run in this folder.
     Work(PathBuf),
 }
 
@@ -66,7 +66,7 @@ fn address(written: &str, port: u16) -> Result<SocketAddr, Failure> {
     let (host, port) = match written.parse::<SocketAddr>() {
         Ok(address) => (address.ip().to_string(), address.port()),
         Err(_) => match written.rsplit_once(':') {
-            // More colons belong to an IPv6 address.
+            // A second colon means that the text is an IPv6 address.
             Some((host, digits)) if !host.contains(':') || host.ends_with(']') => {
                 let port = digits.parse().map_err(|_| {
                     Failure::new(format!("--listen={written}: {digits} is not a port; the highest is 65535"))

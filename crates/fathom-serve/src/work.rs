@@ -1,4 +1,5 @@
-//! The process of one run: performs the request in its folder and leaves all results there, whether or not anyone watches.
+//! The process of one run: performs the request in its folder and leaves all results there, regardless of
+//! whether anyone watches.
 
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
@@ -33,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Performs the run in this folder and returns the exit code.
 pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner) -> Result<u8, Failure> {
-    // Neither the end of a terminal nor its Ctrl-C affects a run.
+    // In a new session, neither the end of a terminal nor its Ctrl-C affects the run.
     fathom_sys::process::new_session();
     let folder = Folder::of(path);
     let Some(accepted) = folder.accepted() else {
@@ -41,7 +42,8 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     };
     let failed = |error: io::Error| crate::failed(path, &error);
     let this = Process::this().ok_or_else(|| Failure::new("/proc has no entry for this process"))?;
-    // Done before others know which process to signal. Signals that arrive after the work is done have no effect.
+    // Signals are queued before other processes can know which process to signal. A signal that arrives after
+    // the work is done has no effect.
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
     let lock = lock_of_runs(path).map_err(failed)?;
@@ -63,7 +65,7 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
         (None, RunKind::Quick | RunKind::Sweep) => command(&folder, &accepted, machine, runner, &events),
     };
     if done.is_ok() {
-        // Files without a record only need to be confirmed later.
+        // An error is ignored: files without a record only need to be confirmed later.
         let _ = folder.put_made(&accepted);
     }
     let (code, problem) = match done {
@@ -74,13 +76,13 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     if let Some(problem) = &problem {
         tell(&events, problem);
     }
-    // Higher codes contain a signal number.
+    // Higher codes contain the number of a signal.
     let code = code.min(exit::ENDED_BY_SIGNAL);
     folder.put("ended.json", &End { exit: code, ended_ms: now_ms(), problem }).map_err(failed)?;
     Ok(code)
 }
 
-/// The lock that only one run and its processes hold at a time; `None` if another run holds it.
+/// Returns the lock that only one run and its processes can hold at a time; `None` if another run holds it.
 fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new()
         .write(true)
@@ -92,7 +94,7 @@ fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
-            // Processes of a killed run need a moment to notice.
+            // Processes of a killed run need a moment to notice its end.
             Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -104,12 +106,12 @@ fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
 fn tell(events: &RefCell<Events>, text: &str) {
     for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
         events.borrow_mut().message(line);
-        // The event contains the line as well.
+        // An error is ignored, because the event contains the line as well.
         let _ = writeln!(io::stderr(), "{line}");
     }
 }
 
-/// Arguments for parsing a job file: logs and states go to the folder of the run.
+/// Returns the arguments for parsing a job file, with logs and states in the folder of the run.
 pub(crate) fn words_of(folder: Option<&Path>) -> Vec<String> {
     let beside = folder.map(|folder| format!("--aux-path={}", folder.display()));
     beside.into_iter().chain(["-".to_owned()]).collect()
@@ -152,7 +154,8 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
         .map_err(|reason| Failure::new(format!("no verdict on the result: {reason}")))?;
     let path = folder.file("result.json");
     let failed = |error: io::Error| crate::failed(&path, &error);
-    // Renamed into place, because it may be read at any time, and the disk may fill up.
+    // The document is written to another name and renamed, because it may be read at any time, and the disk may
+    // fill up.
     let beside = folder.file("result.json.new");
     let mut file = BufWriter::new(File::create(&beside).map_err(failed)?);
     for bytes in Chosen::new(&["json+".to_owned()], 3).write(&outcome.report) {
@@ -184,11 +187,12 @@ impl Observer for Viewers<'_> {
         self.events.borrow_mut().tick(&Event::tick(at_ms, tick, details));
     }
 
-    /// Viewers cannot see the interim report of SIGUSR1.
+    /// Does nothing, because viewers cannot see the interim report of SIGUSR1.
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// The arguments of a command. Everything that a browser sent becomes the value of an option.
+/// Returns the arguments of a command. All texts of the browser become values of options or follow
+/// `--`, so that none is taken as an option.
 pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsString> {
     let request = &accepted.request;
     let in_folder = |option: &str, name: &str| {
@@ -218,7 +222,7 @@ pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsStri
     words
 }
 
-/// Name of a kind of command.
+/// Returns the name of a kind of command.
 pub(crate) fn name_of(kind: RunKind) -> &'static str {
     match kind {
         RunKind::Job => "",

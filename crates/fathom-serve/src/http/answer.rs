@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// Body of a response.
+/// The body of a response.
 pub(crate) enum Content {
     Whole(Option<Bytes>),
     Stream(Receiver<Bytes>),
@@ -48,12 +48,12 @@ pub(crate) type Answer = Response<Content>;
 /// Content security policy of the page: it may connect only to this server.
 const OF_PAGE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                        form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// Result pages contain their own style and script. They are sandboxed without an origin, so that nothing in a
-/// result can access a run.
+/// Result pages contain their own style and script. They are sandboxed without an origin, so that a script in a
+/// result cannot access a run.
 const OF_RESULT: &str = "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src \
                          'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A response with this content.
+/// Creates a response with this content.
 pub(crate) fn of(status: StatusCode, media_type: &'static str, content: Content) -> Answer {
     let mut answer = Response::new(content);
     *answer.status_mut() = status;
@@ -85,12 +85,12 @@ pub(crate) fn json(status: StatusCode, document: &impl Serialize) -> Answer {
     }
 }
 
-/// An error as text.
+/// Creates an error response as text.
 pub(crate) fn problem(status: StatusCode, text: &str) -> Answer {
     json(status, &serde_json::json!({ "problem": text }))
 }
 
-/// An error as a page, for addresses that a person opens in a tab.
+/// Creates an error response as a page, for addresses that people open in a tab.
 pub(crate) fn problem_page(status: StatusCode, text: &str) -> Answer {
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
@@ -113,7 +113,7 @@ pub(crate) fn problem_page(status: StatusCode, text: &str) -> Answer {
     answer
 }
 
-/// The page of a result.
+/// Creates the page of a result.
 pub(crate) fn result_page(bytes: Vec<u8>) -> Answer {
     let mut answer = whole(StatusCode::OK, "text/html; charset=utf-8", bytes);
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(OF_RESULT));

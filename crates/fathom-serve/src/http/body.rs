@@ -8,11 +8,12 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Maximum size of a request, and the time within which it must arrive.
+/// Maximum size of a request in bytes.
 const MOST_BYTES: usize = 1 << 20;
+/// Maximum time within which a request must arrive.
 const TIME: Duration = Duration::from_secs(10);
 
-/// The body, or the response that refuses it.
+/// Returns the body, or the response that refuses it.
 pub(super) async fn read(body: Incoming) -> Result<Vec<u8>, Answer> {
     match timeout(TIME, collect(body)).await {
         Ok(Ok(bytes)) => Ok(bytes),

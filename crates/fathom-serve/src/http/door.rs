@@ -15,20 +15,20 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// The system provides no random numbers for secrets.
+/// Error: the system provides no random numbers for secrets.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the system provides no random numbers")]
 pub(crate) struct NoRandom;
 
-/// The secrets of a server, new at each start.
+/// The secrets of a server, which are new at each start.
 pub(crate) struct Door {
     /// The token in the printed address.
     token: String,
     /// Value of the cookie.
     session: String,
-    /// First component of all paths.
+    /// The secret first component of all paths.
     place: String,
-    /// Name of the cookie: several servers on one machine need different ones.
+    /// Name of the cookie, which differs between servers on one machine.
     cookie: String,
 }
 
@@ -46,7 +46,7 @@ impl Door {
         &self.token
     }
 
-    /// The path within the server's prefix; `None` for other paths.
+    /// Returns the path within the server's prefix; `None` for other paths.
     pub(crate) fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
         let (place, rest) = path.strip_prefix('/')?.split_at_checked(self.place.len())?;
         (is_same(place, &self.place) && rest.starts_with('/')).then_some(rest)
@@ -104,7 +104,7 @@ impl Door {
         let mut answer = answer::whole(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
         let folder = format!("/{}/", self.place);
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path={folder}", self.cookie, self.session);
-        // All of them consist of letters and digits.
+        // These values are valid headers, because all their secrets consist of letters and digits.
         if let (Ok(cookie), Ok(folder)) = (HeaderValue::from_str(&cookie), HeaderValue::from_str(&folder)) {
             answer.headers_mut().insert(header::SET_COOKIE, cookie);
             answer.headers_mut().insert(header::LOCATION, folder);
@@ -116,11 +116,11 @@ impl Door {
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
-    // With two different values, it would be undefined which one counts.
+    // If a header has two values, it is undefined which one counts, so neither does.
     if all.next().is_some() { None } else { first.to_str().ok() }
 }
 
-/// The page for a browser without the token.
+/// Returns the page for a browser without the token.
 fn refusal_page() -> Answer {
     let page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>fathom</title></head><body><h1>fathom</h1>\
                 <p>Open the address that <code>fathom serve</code> printed: it holds a token, and each start of the server makes a \
@@ -128,7 +128,7 @@ fn refusal_page() -> Answer {
     answer::whole(StatusCode::FORBIDDEN, "text/html; charset=utf-8", page)
 }
 
-/// A name of the loopback, with any port, because a tunnel may use another.
+/// True for a name of the loopback interface, with any port, because a tunnel may use another.
 fn is_of_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => {
@@ -149,7 +149,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Compares in constant time.
+/// Compares two texts in constant time.
 fn is_same(given: &str, own: &str) -> bool {
     let differs = given.bytes().zip(own.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
     given.len() == own.len() && std::hint::black_box(differs) == 0

@@ -1,4 +1,4 @@
-//! Routing: the answer for each path.
+//! Routes each path to its response.
 
 use super::answer::{self, Answer};
 use super::stream;
@@ -20,10 +20,10 @@ use std::rc::Rc;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-/// Maximum size of a file that is sent.
+/// Maximum size in bytes of a file that is sent.
 const MOST_FILE: u64 = 1 << 30;
 
-/// State that requests need.
+/// State that all requests need.
 pub(crate) struct Site<'a> {
     pub(crate) runs: Rc<Runs>,
     pub(crate) machine: &'a dyn Source,
@@ -204,7 +204,7 @@ fn file(folder: &Folder, name: &str) -> Answer {
     }
 }
 
-/// A request body that is not the expected JSON document.
+/// Error: a request body is not the expected JSON document.
 #[derive(Debug, Error)]
 #[error("the request cannot be read: {0}")]
 struct Unreadable(#[from] serde_json::Error);

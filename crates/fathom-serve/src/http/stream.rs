@@ -1,6 +1,6 @@
 //! Server-sent events of a run. The ID of an event is the offset in `events.jsonl` at which its line ends. A
-//! browser that lost the connection sends the last ID it has received, so it gets each event once, even from a
-//! restarted server.
+//! browser that has lost the connection sends the last ID that it received, so it gets each event once, even
+//! from a restarted server.
 
 use super::answer::{self, Answer, Content};
 use crate::folder::Folder;
@@ -14,26 +14,26 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{self, Sender};
 use tokio::time::{sleep, timeout};
 
-/// Poll interval of the events.
+/// Interval at which the events are polled.
 const LOOK: Duration = Duration::from_millis(200);
-/// Keep-alive interval, so that a viewer who has gone is noticed.
+/// Interval of keep-alives, by which the server notices a viewer that has disconnected.
 const SIGN: Duration = Duration::from_secs(15);
-/// A viewer who reads nothing for this long is disconnected; it may reconnect.
+/// Time after which a viewer that reads nothing is disconnected; it may reconnect.
 const SLOW: Duration = Duration::from_secs(60);
 /// Maximum size of one read in bytes, unless a line is longer.
 const AT_ONCE: u64 = 256 << 10;
 
-/// The events of a run from an offset on.
+/// Streams the events of a run from an offset on.
 pub(crate) fn of(runs: Rc<Runs>, folder: Folder, from: u64) -> Answer {
     let (sender, receiver) = mpsc::channel(4);
     tokio::task::spawn_local(async move {
-        // A viewer that has disconnected needs no response.
+        // The result is ignored, because a viewer that has disconnected needs no response.
         let _ = follow(&runs, &folder, from, &sender).await;
     });
     answer::of(StatusCode::OK, "text/event-stream", Content::Stream(receiver))
 }
 
-/// The viewer has disconnected.
+/// Error: the viewer has disconnected.
 struct Gone;
 
 async fn send(sender: &Sender<Bytes>, text: String) -> Result<(), Gone> {
@@ -47,7 +47,7 @@ async fn follow(runs: &Runs, folder: &Folder, from: u64, sender: &Sender<Bytes>)
     let path = folder.file("events.jsonl");
     let mut at = from;
     if from > 0 && !is_end_of_line(&path, from) {
-        // The viewer saw another run of the same name and has to start over.
+        // If no line ends at the offset, the viewer saw another run of the same name and has to start over.
         at = 0;
         send(sender, "id: 0\nevent: restart\ndata: {}\n\n".to_owned()).await?;
     }
@@ -60,7 +60,7 @@ async fn follow(runs: &Runs, folder: &Folder, from: u64, sender: &Sender<Bytes>)
         if !lines.is_empty() {
             let mut told = String::with_capacity(lines.len() * 2);
             for line in lines.split_inclusive(|&byte| byte == b'\n') {
-                // Offsets count bytes, whether or not those are UTF-8.
+                // Offsets count bytes, regardless of whether they are UTF-8.
                 at += line.len() as u64;
                 told.push_str(&format!("id: {at}\ndata: {}\n\n", String::from_utf8_lossy(line).trim_end()));
             }
@@ -94,7 +94,7 @@ fn is_end_of_line(path: &std::path::Path, at: u64) -> bool {
     read().is_ok_and(|byte| byte == b'\n')
 }
 
-/// Complete lines starting at an offset; at least one, if there is one.
+/// Returns complete lines starting at an offset; at least one, if there is one.
 fn lines_from(path: &std::path::Path, at: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(at))?;
@@ -108,7 +108,7 @@ fn lines_from(path: &std::path::Path, at: u64) -> io::Result<Vec<u8>> {
                 bytes.truncate(begun + last + 1);
                 return Ok(bytes);
             }
-            // The rest of the line has not been written yet.
+            // The rest of the line has not been written yet, so no complete line is returned.
             None if read == 0 => return Ok(Vec::new()),
             None => {}
         }
@@ -128,7 +128,7 @@ mod tests {
         let length = long.len() as u64;
         assert!(lines_from(&path, 0).is_ok_and(|lines| lines.starts_with(&long) && lines.ends_with(b"\n")));
         assert_eq!(lines_from(&path, length + 1).ok().as_deref(), Some(&b"\xc3\n\xc3\xa4\n"[..]));
-        // May be in the middle of a character, because the offset comes from a browser.
+        // The offset comes from a browser, so it may be in the middle of a character.
         assert_eq!(lines_from(&path, length + 4).ok().as_deref(), Some(&b"\xa4\n"[..]));
         assert_eq!(lines_from(&path, length + 6).ok().as_deref(), Some(&b""[..]));
     }
