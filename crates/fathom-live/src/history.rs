@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Number of points kept; no terminal is wider.
+/// Maximum number of points; no terminal has more columns.
 const LENGTH: usize = 1024;
 
 /// The history of a figure; `None` for ticks without a value.
@@ -19,12 +19,13 @@ impl History {
         self.points.push_back(value);
     }
 
-    /// True if it ever had a value other than 0.
+    /// True if the figure ever had a value other than 0.
     pub(crate) fn has_values(&self) -> bool {
         self.points.iter().flatten().any(|&value| value > 0)
     }
 
-    /// The newest points, one per column: the newest is the last, and columns without a point come first.
+    /// Returns the newest points, one per column: the last column is the newest, and columns without a point
+    /// come first.
     pub(crate) fn columns(&self, width: usize) -> Vec<Option<u64>> {
         let shown = width.min(self.points.len());
         let newest = self.points.iter().skip(self.points.len() - shown).copied();

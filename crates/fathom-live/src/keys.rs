@@ -1,6 +1,6 @@
 //! Decodes keys from the bytes that a terminal sends.
 
-/// A key with a function.
+/// A key that has a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Stops the run.
@@ -19,7 +19,7 @@ pub enum Key {
     PageDown,
 }
 
-/// Assembles bytes into keys; a key may arrive in several pieces.
+/// Assembles bytes into keys, because a key may arrive in several pieces.
 #[derive(Debug, Default)]
 pub struct KeyReader {
     /// Start of an incomplete escape sequence.
@@ -42,8 +42,8 @@ impl KeyReader {
         }
         match self.begun[..] {
             [] => return plain(byte),
-            // `ESC [` and, from keypads in application mode, `ESC O`; anything else after ESC is a key combined
-            // with Alt.
+            // A sequence starts with `ESC [` or, on keypads in application mode, `ESC O`. Any other character
+            // after ESC is a key combined with Alt.
             [_] if byte != b'[' && byte != b'O' => {
                 self.begun.clear();
                 return None;
@@ -67,7 +67,7 @@ impl KeyReader {
 
 fn plain(byte: u8) -> Option<Key> {
     match byte {
-        // Ctrl-C is usually a signal, but arrives as a byte on a terminal with signals disabled.
+        // Ctrl-C is usually a signal, but arrives as a byte if the terminal's signal keys are disabled.
         b'q' | b'Q' | 0x03 => Some(Key::Stop),
         b'p' | b'P' => Some(Key::Pause),
         b'?' => Some(Key::Help),
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn other_keys_mean_nothing() {
         let mut reader = KeyReader::default();
-        // F5, Ctrl-Up, Alt-q, a key after Escape.
+        // These are F5, Ctrl-Up, Alt-q, and a key after Escape.
         assert_eq!(reader.read(b"\x1b[15~\x1b[1;5A\x1bq\x1b\x1b[A"), [Key::Up]);
         assert_eq!(reader.read("ä€".as_bytes()), []);
     }

@@ -1,4 +1,5 @@
-//! Distributes the rows of a screen: sections get rows in order of priority; those that do not fit are left out.
+//! Distributes the rows of a screen. Sections get rows in order of priority; sections that do not fit are left
+//! out.
 
 use crate::state::State;
 
@@ -15,7 +16,7 @@ pub(crate) enum Section {
     Queue,
     /// A row per job.
     Jobs,
-    /// A row per host in a run on several hosts.
+    /// A row per host, for a run on several hosts.
     Hosts,
     /// A row per block device.
     Devices,
@@ -35,13 +36,13 @@ const SECTIONS: [Section; 8] = [
     Section::Messages,
 ];
 
-/// Number of jobs shown before other sections grow.
+/// Number of jobs that are shown before other sections grow.
 const FIRST_JOBS: u16 = 4;
-/// Number of hosts shown before other sections grow.
+/// Number of hosts that are shown before other sections grow.
 const FIRST_HOSTS: u16 = 6;
-/// Number of devices shown before charts grow.
+/// Number of devices that are shown before charts grow.
 const FIRST_DEVICES: u16 = 8;
-/// Number of messages shown before charts grow.
+/// Number of messages that are shown before charts grow.
 const FIRST_MESSAGES: u16 = 3;
 /// Maximum number of rows of a chart.
 const TALLEST_CHART: u16 = 8;
@@ -61,7 +62,7 @@ impl Layout {
         sharing.give(Section::Header, 1);
         sharing.give(Section::Rates, wanted.rates);
         sharing.give(Section::Jobs, 2);
-        // The column titles and one host.
+        // Two rows hold the column titles and one host.
         sharing.give(Section::Hosts, 2 * wanted.hosts.min(1));
         sharing.give(Section::Latency, 1);
         sharing.give(Section::Queue, 1);
@@ -77,7 +78,7 @@ impl Layout {
         sharing.give_some(Section::Messages, wanted.messages.clamp(1, FIRST_MESSAGES) - 1);
         sharing.give_some(Section::Jobs, wanted.jobs.saturating_sub(FIRST_JOBS));
         sharing.give_some(Section::Hosts, wanted.hosts.saturating_sub(FIRST_HOSTS));
-        // Headings have lower priority than everything else, including one-row charts.
+        // Headings have lower priority than all other rows, including one-row charts.
         for _ in 1..if sharing.layout.has_headings { TALLEST_CHART } else { 1 } {
             sharing.give(Section::Rates, wanted.rates);
             sharing.give(Section::Latency, 3);
@@ -87,18 +88,18 @@ impl Layout {
         sharing.layout
     }
 
-    /// The visible sections from top to bottom; a heading is the first row of its section.
+    /// Returns the visible sections from top to bottom; a heading is the first row of its section.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, u16)> + '_ {
         SECTIONS.into_iter().zip(self.rows).filter(|(_, rows)| *rows > 0)
     }
 
-    /// Number of jobs that fit.
+    /// Returns the number of jobs that fit.
     pub(crate) fn job_rows(&self) -> usize {
         usize::from(self.rows[Section::Jobs as usize].saturating_sub(1))
     }
 }
 
-/// Rows requested by each section.
+/// The rows that each section requests.
 struct Wanted {
     rates: u16,
     jobs: u16,
@@ -120,14 +121,14 @@ impl Wanted {
     }
 }
 
-/// Rows assigned to the sections, and the remaining ones.
+/// The rows assigned to the sections, and the remaining rows.
 struct Sharing {
     layout: Layout,
     left: u16,
 }
 
 impl Sharing {
-    /// Gives a section exactly this many additional rows, or none.
+    /// Gives a section exactly this many additional rows, or none if they do not fit.
     fn give(&mut self, section: Section, rows: u16) {
         if rows <= self.left {
             self.layout.rows[section as usize] += rows;
@@ -142,8 +143,8 @@ impl Sharing {
         }
     }
 
-    /// Gives every section a heading, if all of them fit. The header needs none, and jobs and hosts have
-    /// column titles.
+    /// Gives all sections a heading if all headings fit. The header needs none, and jobs and hosts have column
+    /// titles.
     fn give_headings(&mut self) {
         let with_heading: Vec<usize> =
             [Section::Rates, Section::Latency, Section::Queue, Section::Devices, Section::Messages]

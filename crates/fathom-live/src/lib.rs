@@ -1,8 +1,8 @@
-//! The full-screen view of a run: converts snapshots from [`fathom_stats::live`] to a terminal screen.
+//! The full-screen view of a run, which converts snapshots from [`fathom_stats::live`] to a terminal screen.
 //!
-//! [`View`] is the content: it remembers past snapshots, handles keys, and draws itself into any buffer, so
-//! that its screens can be examined without a terminal. [`LiveTerminal`] is the display: it takes control of a
-//! terminal and restores it in all cases.
+//! [`View`] is the content: it keeps past snapshots, handles keys, and draws into any buffer, so that tests can
+//! examine its screens without a terminal. [`LiveTerminal`] is the display: it takes control of a terminal and
+//! always restores it.
 
 #![forbid(unsafe_code)]
 

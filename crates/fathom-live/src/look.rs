@@ -4,7 +4,7 @@ use fathom_stats::Direction;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, line};
 
-/// The look of a screen. Colours only repeat what the text says.
+/// The look of a screen. Colours only repeat information that the text contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Use colours.
@@ -19,7 +19,7 @@ const DUMB_TERMINALS: [&str; 4] = ["dumb", "unknown", "vt52", "vt100"];
 const MONOCHROME_TERMINALS: [&str; 3] = ["vt102", "vt220", "vt320"];
 
 impl Look {
-    /// Determined from the environment: `NO_COLOR`, `TERM` and the locale.
+    /// Determines the look from the environment: `NO_COLOR`, `TERM` and the locale.
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Look {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let terminal = set("TERM").unwrap_or_default();
@@ -27,7 +27,7 @@ impl Look {
         let is_dumb = terminal.is_empty() || DUMB_TERMINALS.contains(&family);
         let is_monochrome = MONOCHROME_TERMINALS.contains(&family)
             || terminal.split('-').skip(1).any(|part| matches!(part, "m" | "mono"));
-        // Most containers and remote shells set no locale, on terminals that support UTF-8.
+        // Most containers and remote shells set no locale, although their terminals support UTF-8.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name));
         let knows_utf8 = locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
@@ -35,7 +35,7 @@ impl Look {
         });
         Look {
             colours: !is_dumb && !is_monochrome && set("NO_COLOR").is_none(),
-            // The font of the kernel's console contains only a few of the characters.
+            // The font of the kernel's console lacks many of the characters.
             unicode: knows_utf8 && !is_dumb && family != "linux",
         }
     }
@@ -44,47 +44,47 @@ impl Look {
         if self.colours { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Style of charts and figures for reads, writes and trims.
+    /// Returns the style of charts and figures for reads, writes and trims.
     pub(crate) fn direction(self, direction: Direction) -> Style {
         self.colour([Color::Cyan, Color::Yellow, Color::Magenta][direction.index()])
     }
 
-    /// Style of latency charts.
+    /// Returns the style of latency charts.
     pub(crate) fn latency(self) -> Style {
         self.colour(Color::Green)
     }
 
-    /// Style of queue charts and bars.
+    /// Returns the style of queue charts and bars.
     pub(crate) fn bar(self) -> Style {
         self.colour(Color::Blue)
     }
 
-    /// Style of errors.
+    /// Returns the style of errors.
     pub(crate) fn alarm(self) -> Style {
         self.colour(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// Style of column headings.
+    /// Returns the style of column headings.
     pub(crate) fn heading(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Style of notices that must not be missed.
+    /// Returns the style of notices that must not be missed.
     pub(crate) fn notice(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// Character of horizontal rules.
+    /// Returns the character of horizontal rules.
     pub(crate) fn rule(self) -> &'static str {
         if self.unicode { line::HORIZONTAL } else { "-" }
     }
 
-    /// Character that marks truncated text.
+    /// Returns the character that marks truncated text.
     pub(crate) fn ellipsis(self) -> char {
         if self.unicode { '…' } else { '~' }
     }
 
-    /// Characters of charts, from empty to full.
+    /// Returns the characters of charts, from empty to full.
     pub(crate) fn bars(self) -> bar::Set<'static> {
         if self.unicode {
             return bar::NINE_LEVELS;

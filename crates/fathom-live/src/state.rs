@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Messages kept.
 const MESSAGES: usize = 32;
-/// Number of digits of a figure.
+/// Maximum number of digits of a figure.
 const FIGURES: u32 = 4;
 
 /// The state of the run.
@@ -18,7 +18,7 @@ pub(crate) struct State {
     pub(crate) details: LiveDetails,
     /// Bytes per second.
     pub(crate) rates: PerDirection<History>,
-    /// p50, p99 and p99.9 of the completion latency, ns.
+    /// p50, p99 and p99.9 of the completion latency, in ns.
     pub(crate) latencies: [History; 3],
     /// I/Os in flight.
     pub(crate) in_flight: History,
@@ -43,7 +43,7 @@ impl State {
         self.in_flight.push(Some(in_flight));
     }
 
-    /// Adds a message, possibly of several lines.
+    /// Adds a message, which may have several lines.
     pub(crate) fn add_message(&mut self, text: &str) {
         for line in text.lines().map(printable).filter(|line| !line.trim().is_empty()) {
             if self.messages.len() == MESSAGES {
@@ -53,7 +53,7 @@ impl State {
         }
     }
 
-    /// p50, p99 and p99.9 of the last interval, ns.
+    /// Returns p50, p99 and p99.9 of the last interval, in ns.
     pub(crate) fn percentiles(&self) -> [Option<u64>; 3] {
         let latency = self.details.latency;
         [
@@ -76,12 +76,12 @@ pub(crate) fn count(value: u64) -> String {
     scaled(value.into(), FIGURES, Base::Decimal, "")
 }
 
-/// A latency, or a dash if there is none.
+/// Formats a latency; a dash if there is none.
 pub(crate) fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// The text without control characters, which a terminal would interpret.
+/// Returns the text without control characters, which a terminal would interpret.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

@@ -1,6 +1,6 @@
-//! The terminal of a view: acquired, drawn on, and always restored. Keys that send signals still do, so Ctrl-C
-//! and Ctrl-Z work as usual. Output printed during the view goes to the normal screen line by line, so that
-//! nothing is lost however the program ends.
+//! The terminal of a view: acquired, drawn on, and always restored. Keys still send signals, so Ctrl-C and
+//! Ctrl-Z work as usual. Output printed during the view goes to the normal screen line by line, so that it is
+//! not lost if the program is killed.
 
 use crate::keys::{Key, KeyReader};
 use crate::look::Look;
@@ -19,24 +19,24 @@ use std::io::{self, BufWriter, IsTerminal, Stdout};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Mutex;
 
-/// Assumed size of a terminal of unknown size, such as a serial line.
+/// Size assumed for a terminal of unknown size, such as a serial line.
 const SIZE_UNTOLD: (u16, u16) = (80, 24);
-/// Buffer size for the largest common screen, so that one write suffices.
+/// Size of the output buffer in bytes. The largest common screen fits, so one write suffices.
 const SCREEN_BYTES: usize = 1 << 16;
 
-/// The acquired terminal and its previous mode.
+/// The terminal in use and its previous mode.
 static TAKEN: Mutex<Option<(RawFd, Mode)>> = Mutex::new(None);
 
-/// Restores the terminal if it was acquired: normal screen, cursor, keys.
+/// Restores the terminal if it is in use: normal screen, cursor, keys.
 pub fn restore() {
     let taken = match TAKEN.try_lock() {
         Ok(mut taken) => taken.take(),
         Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
-        // Another caller is restoring it.
+        // If the lock is held, another caller is restoring the terminal.
         Err(std::sync::TryLockError::WouldBlock) => None,
     };
     if let Some((terminal, mode)) = taken {
-        // A terminal that no longer exists needs no restoring.
+        // An error is ignored, because a terminal that no longer exists needs no restoring.
         let _ = execute!(io::stdout(), ResetColor, Show, LeaveAlternateScreen);
         let _ = mode.apply(terminal);
     }
@@ -55,12 +55,13 @@ pub struct LiveTerminal {
 type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 impl LiveTerminal {
-    /// Acquires the terminal. Fails if standard output is not a terminal.
+    /// Takes control of the terminal. Fails if standard output is not a terminal.
     pub fn take_over(look: Look) -> Result<LiveTerminal, Errno> {
         let stdout = io::stdout();
         let stdin = io::stdin();
         let input = if stdin.is_terminal() { stdin.as_raw_fd() } else { stdout.as_raw_fd() };
-        // The default depends on the environment, and only on a part of what `Look` distinguishes.
+        // The library's default depends on the environment, but on fewer of its variables than `Look`, so it is
+        // replaced.
         force_color_output(look.colours);
         take(input)?;
         let screen = screen(area())?;
@@ -70,7 +71,7 @@ impl LiveTerminal {
         Ok(live)
     }
 
-    /// Source of key presses; `None` once no more can arrive.
+    /// Returns the source of key presses; `None` once no more keys can arrive.
     pub fn input(&self) -> Option<RawFd> {
         self.input
     }
@@ -120,10 +121,10 @@ impl LiveTerminal {
         self.draw();
     }
 
-    /// Acquires the terminal again after [`restore`] or after the program was suspended.
+    /// Takes control of the terminal again after [`restore`] or after the program was suspended.
     pub fn resume(&mut self) {
         if let Some(input) = self.input {
-            // The view also works without reading individual keys.
+            // An error is ignored, because the view also works without reading single keys.
             let _ = take(input);
         }
         self.redraw();
@@ -132,7 +133,7 @@ impl LiveTerminal {
     /// Draws the changes.
     fn draw(&mut self) {
         let view = &self.view;
-        // If drawing fails, the next tick tries again.
+        // An error is ignored, because the next tick draws again.
         let _ = self.screen.draw(|frame| view.draw(frame.buffer_mut()));
     }
 }
@@ -156,13 +157,13 @@ fn take(input: RawFd) -> Result<(), Errno> {
     execute!(io::stdout(), EnterAlternateScreen, Hide).map_err(Errno::from)
 }
 
-/// The area of the whole terminal.
+/// Returns the area of the whole terminal.
 fn area() -> Rect {
     let (width, height) = size(io::stdout().as_raw_fd()).unwrap_or(SIZE_UNTOLD);
     Rect::new(0, 0, width, height)
 }
 
-/// An empty screen of this size. The size is fixed because automatic detection may start processes.
+/// Creates an empty screen of this size. The size is fixed because automatic detection may start processes.
 fn screen(area: Rect) -> Result<Screen, Errno> {
     execute!(io::stdout(), SetAttribute(ratatui::crossterm::style::Attribute::Reset), Clear(ClearType::All))
         .map_err(Errno::from)?;

@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 pub struct View {
     look: Look,
     state: State,
-    /// The state at the time when the view was frozen.
+    /// State of the run at the time when the view was frozen.
     held: Option<State>,
     /// Number of jobs scrolled off the top of the screen.
     scroll: usize,
@@ -24,12 +24,12 @@ pub struct View {
 }
 
 impl View {
-    /// A view of a run that has not reported anything yet.
+    /// Creates a view of a run that has not reported any figures yet.
     pub fn new(look: Look) -> View {
         View { look, state: State::default(), held: None, scroll: 0, shows_help: false }
     }
 
-    /// Takes the figures of a new tick.
+    /// Adds the figures of a new tick.
     pub fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
         self.state.advance(tick, details);
     }
@@ -39,7 +39,8 @@ impl View {
         self.state.add_message(text);
     }
 
-    /// Handles a key on a screen with this many rows. [`Key::Stop`] concerns the run, not the view.
+    /// Handles a key on a screen with this many rows. [`Key::Stop`] has no effect on the view, because the
+    /// caller stops the run.
     pub fn press(&mut self, key: Key, height: u16) {
         let state = self.shown();
         let (count, page) = (state.details.jobs.len(), Layout::of(state, height).job_rows());
@@ -61,7 +62,7 @@ impl View {
         self.held.as_ref().unwrap_or(&self.state)
     }
 
-    /// Draws everything; the buffer must be empty.
+    /// Draws all sections; the buffer must be empty.
     pub fn draw(&self, buffer: &mut Buffer) {
         let (state, look) = (self.shown(), self.look);
         let mut area = buffer.area;

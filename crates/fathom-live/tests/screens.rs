@@ -1,4 +1,4 @@
-//! Complete screens: those of one run in three sizes, compared with `tests/golden`, and arbitrary screens of
+//! Compares complete screens of one run in three sizes with `tests/golden`, and checks arbitrary screens of
 //! arbitrary runs.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p fathom-live` rewrites the files; review the differences before committing
@@ -53,12 +53,12 @@ fn jobs(step: u64) -> Vec<LiveJob> {
         .collect()
 }
 
-/// A one-minute run after 24 seconds.
+/// Returns the view of a one-minute run after 24 seconds.
 fn view(look: Look) -> View {
     view_of(&[], look)
 }
 
-/// Ten hosts: one with a long tail, one with errors, and one that was lost.
+/// Returns ten hosts: one with a long tail, one with errors, and one that was lost.
 fn hosts() -> Vec<LiveHost> {
     let host = |index: u64| LiveHost {
         name: format!("storage-{index}"),
@@ -244,7 +244,7 @@ fn any_job() -> impl Strategy<Value = LiveJob> {
         LiveJob {
             name,
             states,
-            // Sums over jobs must not overflow.
+            // Values are reduced because sums over jobs must not overflow.
             bytes_per_second: bytes.map(|value| value >> 4).into(),
             iops: iops.map(|value| value >> 4).into(),
             latency: has_latency.then_some(LivePercentiles { p50_ns: 0, p99_ns: ns >> 8, p99_9_ns: ns }),
@@ -257,7 +257,8 @@ fn any_job() -> impl Strategy<Value = LiveJob> {
 }
 
 proptest! {
-    /// No size and no figures cause a panic, output outside the screen, or control characters.
+    /// Checks that no size of the screen and no figures cause a panic, output outside the screen, or control
+    /// characters.
     #[test]
     fn any_run_on_any_screen(
         jobs in prop::collection::vec(any_job(), 0..8), width in 0u16..140, height in 0u16..50,

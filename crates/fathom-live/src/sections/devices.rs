@@ -9,11 +9,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Minimum width for separate read and write columns.
+/// Minimum width of the screen for separate read and write columns.
 const WIDTH_OF_BOTH: u16 = 78;
-/// Minimum width for a bar.
+/// Minimum width of the screen for a bar.
 const WIDTH_WITH_BAR: u16 = 110;
-/// Columns of the bar.
+/// Width of the bar.
 const BAR: u16 = 20;
 
 pub(crate) fn heading() -> String {
@@ -48,7 +48,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
     }
 }
 
-/// Devices that are members of others are indented.
+/// Returns the name of a device. Members of other devices are indented.
 fn name(disk: &LiveDisk) -> String {
     format!("{}{}", if disk.is_member { "  " } else { "" }, printable(&disk.name))
 }

@@ -1,4 +1,4 @@
-//! The list of keys, in a window on top of everything else.
+//! The list of keys, in a window on top of the other sections.
 
 use super::{put, rows};
 use crate::look::Look;
@@ -16,7 +16,7 @@ const LINES: [&str; 6] = [
     "?           hide this",
 ];
 
-/// Columns of the longest line.
+/// Width of the longest line.
 const WIDTH: u16 = 44;
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, look: Look) {

@@ -1,4 +1,4 @@
-//! A row per host in a run on several hosts, the slowest first.
+//! A row per host in a run on several hosts; the slowest host is first.
 
 use super::table::{Column, Columns};
 use super::{first_row, rows};
@@ -11,10 +11,10 @@ use ratatui::style::Style;
 
 /// State shown for a lost host.
 const LOST: &str = "lost";
-/// Silence in milliseconds after which it is displayed.
+/// Time in milliseconds after which a host's silence is displayed.
 const LONG_SILENCE_MS: u64 = 3000;
 
-/// Columns from left to right, after the name.
+/// The columns after the name, from left to right.
 static COLUMNS: [Column<LiveHost>; 9] = [
     Column { title: "state", width: 10, rank: 0, text: |host, _| printable(&host.state) },
     Column {

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// From left to right, after the name.
+/// The columns after the name, from left to right.
 static COLUMNS: [Column<LiveJob>; 13] = [
     Column { title: "state", width: 10, rank: 0, text: |job, _| word(leading(job)).to_owned() },
     Column { title: "clones", width: 8, rank: 5, text: |job, _| clones(job) },
@@ -64,7 +64,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, scroll: usize
     }
 }
 
-/// The first visible job, chosen so that the last page is full.
+/// Returns the first visible job, chosen so that the last page is full.
 pub(crate) fn first_shown(scroll: usize, shown: usize, count: usize) -> usize {
     scroll.min(count.saturating_sub(shown))
 }
@@ -73,30 +73,31 @@ fn total(figures: &PerDirection<u64>) -> u64 {
     figures.values().sum()
 }
 
-/// The state displayed for all clones: the most frequent state of the running clones, otherwise of all clones.
+/// Returns the state displayed for all clones: the most frequent state of the running clones, or of all clones
+/// if none is running.
 fn leading(job: &LiveJob) -> RunState {
     let under_way: Vec<RunState> = job.states.iter().copied().filter(|state| state.is_under_way()).collect();
     let candidates = if under_way.is_empty() { &job.states } else { &under_way };
     let votes = |state: &RunState| candidates.iter().filter(|other| *other == state).count();
-    // Among equally frequent states, the first in the order of clones, so that the word does not flicker.
+    // Of equally frequent states, the first in the order of clones is shown, so that the word does not flicker.
     let most = candidates.iter().map(votes).max().unwrap_or(0);
     candidates.iter().copied().find(|state| votes(state) == most).unwrap_or_default()
 }
 
-/// Number of running clones, and of all.
+/// Formats the number of running clones, and of all clones.
 fn clones(job: &LiveJob) -> String {
     let under_way = job.states.iter().filter(|state| state.is_under_way()).count();
     format!("{under_way}/{}", job.states.len())
 }
 
-/// I/Os of an open loop that are due but cannot be started for lack of a slot.
+/// Formats the number of I/Os of an open loop that are due but have to wait for a free slot.
 fn waiting(job: &LiveJob) -> String {
     job.waiting
         .filter(|&waiting| waiting > 0)
         .map_or_else(String::new, |waiting| format!("+{}", count(waiting)))
 }
 
-/// A state as one word; for I/O, the value of `rw=`.
+/// Returns a state as one word; for I/O, this is the value of `rw=`.
 fn word(state: RunState) -> &'static str {
     match state {
         RunState::NotStarted => "waiting",

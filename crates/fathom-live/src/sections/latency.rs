@@ -29,7 +29,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
             .zip(values)
             .map(|(label, value)| format!("{label} {} ", latency(value)))
             .enumerate()
-            // The trailing space must not displace the last figure.
+            // The trailing space is removed because it could displace the last figure.
             .map(|(place, text)| if place == 2 { text.trim_end().to_owned() } else { text })
             .map(|text| (text, Style::new()))
             .collect();

@@ -1,4 +1,4 @@
-//! The last messages, the newest at the bottom.
+//! The last messages; the newest is at the bottom.
 
 use super::{put, rows};
 use crate::look::Look;

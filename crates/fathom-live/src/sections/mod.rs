@@ -1,4 +1,4 @@
-//! The sections of the screen, one file each: from the state of the run to rows of a buffer.
+//! The sections of the screen, one file each. A section converts the state of the run to rows of a buffer.
 
 pub(crate) mod devices;
 pub(crate) mod header;
@@ -19,7 +19,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui::widgets::{Sparkline, Widget};
 
-/// Widths of the columns before a chart: a label, a figure, a second figure.
+/// Widths of the columns before a chart: label, first figure, second figure.
 const LABEL: u16 = 6;
 const FIGURE: u16 = 10;
 const SECOND: u16 = 11;
@@ -27,7 +27,7 @@ const SECOND: u16 = 11;
 const NARROWEST_CHART: u16 = 8;
 /// Minimum width for displaying the maximum value next to a chart.
 const CHART_WITH_PEAK: u16 = 40;
-/// Width of the maximum value.
+/// Width of the maximum value next to a chart.
 const PEAK: u16 = 16;
 
 /// Splits off the first row.
@@ -42,7 +42,7 @@ pub(crate) fn rows(area: Rect) -> impl Iterator<Item = Rect> {
     (area.y..area.bottom()).map(move |y| Rect { y, height: 1, ..area })
 }
 
-/// The display width of a text.
+/// Returns the display width of a text.
 pub(crate) fn width_of(text: &str) -> u16 {
     u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX)
 }
@@ -88,14 +88,14 @@ pub(crate) fn put_heading(buffer: &mut Buffer, area: Rect, text: &str, look: Loo
     put(buffer, area, &format!("{start}{}", rule.repeat(rest.into())), look.heading(), look);
 }
 
-/// One figure: its name, current value, and, if it fits, its history as a chart.
+/// A figure: its name, its current value, and a chart of its history if it fits.
 pub(crate) struct Charted<'a> {
     pub(crate) label: &'a str,
     pub(crate) figure: String,
     pub(crate) second: String,
     pub(crate) history: &'a History,
     pub(crate) style: Style,
-    /// Formats a value of the history.
+    /// Formats a value of the figure.
     pub(crate) value: &'a dyn Fn(u64) -> String,
 }
 
@@ -127,7 +127,7 @@ impl Charted<'_> {
     }
 }
 
-/// Columns with heights proportional to the values; every value other than 0 is visible.
+/// Draws columns with heights proportional to the values; every value other than 0 is visible.
 fn draw_chart(
     buffer: &mut Buffer,
     area: Rect,
@@ -150,7 +150,7 @@ fn draw_chart(
         .render(area, buffer);
 }
 
-/// A bar, filled to a percentage.
+/// Draws a bar that is filled to a percentage.
 pub(crate) fn bar(percent: f64, width: u16, look: Look) -> String {
     let full = (percent.clamp(0.0, 100.0) / 100.0 * f64::from(width)).round() as usize;
     let (done, open) = if look.unicode { ("█", "░") } else { ("#", ".") };

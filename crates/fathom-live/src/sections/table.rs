@@ -7,19 +7,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Minimum width of the name; other columns are dropped to extend it up to `LONGEST_NAME`.
+/// Minimum width of the name. Other columns are dropped to widen it up to `LONGEST_NAME`.
 const SHORTEST_NAME: u16 = 8;
 const LONGEST_NAME: u16 = 24;
 /// Width of short names if all columns fit.
 const NAME_ON_WIDE: u16 = 20;
-/// Columns up to this rank take precedence over complete names.
+/// Highest rank of columns that take precedence over complete names.
 const DEAR: u8 = 4;
 
 /// A column of figures in a table.
 pub(crate) struct Column<T> {
     pub(crate) title: &'static str,
     pub(crate) width: u16,
-    /// Columns with smaller ranks are kept longer on a narrow terminal. The first column contains words.
+    /// Rank of the column: those with smaller ranks are kept longer on a narrow terminal. Columns of rank 0
+    /// contain words.
     pub(crate) rank: u8,
     pub(crate) text: fn(&T, &State) -> String,
 }
@@ -31,7 +32,7 @@ pub(crate) struct Columns<T: 'static> {
 }
 
 impl<T> Columns<T> {
-    /// The columns that fit next to the longest name.
+    /// Selects the columns that fit next to the longest name.
     pub(crate) fn of<'a>(
         all: &'static [Column<T>],
         width: u16,
@@ -40,19 +41,19 @@ impl<T> Columns<T> {
         let longest = names.map(width_of).max().unwrap_or(0).saturating_add(2);
         let shown = fitting(all, width, longest);
         let taken: u16 = shown.iter().map(|column| column.width).sum();
-        // The space of unused columns is left free at the right.
+        // The space of columns that do not fit is left free at the right.
         let name_width = width.saturating_sub(taken).min(longest.max(NAME_ON_WIDE));
         Columns { name_width, shown }
     }
 
-    /// The row of column titles.
+    /// Draws the row of column titles.
     pub(crate) fn draw_titles(&self, buffer: &mut Buffer, row: Rect, title: &str, look: Look) {
         buffer.set_style(row, look.heading());
         put(buffer, Rect { width: self.name_width, ..row }, title, look.heading(), look);
         self.draw_cells(buffer, row, look, |column| (column.title.to_owned(), look.heading()));
     }
 
-    /// The row of an item; `style` returns the style of a column.
+    /// Draws the row of an item; `style` returns the style of a column.
     pub(crate) fn draw_row(
         &self,
         buffer: &mut Buffer,
@@ -88,7 +89,7 @@ impl<T> Columns<T> {
     }
 }
 
-/// The columns that fit, from left to right.
+/// Returns the columns that fit, from left to right.
 pub(crate) fn fitting<T>(
     all: &'static [Column<T>],
     width: u16,
