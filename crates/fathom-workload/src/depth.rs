@@ -1,31 +1,32 @@
-//! How many requests are in flight.
+//! The number of requests in flight.
 
 use serde::{Deserialize, Serialize};
 
-/// Requests in flight.
+/// Statistics of the number of requests in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Depth {
-    /// Mean over time.
+    /// Mean depth over time.
     pub mean: f64,
     /// Largest.
     pub largest: u64,
-    /// Mean that arrivals found, not counting themselves.
+    /// Mean depth at arrivals, not counting the arriving request.
     pub seen: f64,
-    /// Variance of what they found, divided by its mean: 1 for independent arrivals, near 0 for a depth that is kept.
+    /// Variance of the depth at arrivals, divided by its mean: 1 for independent arrivals, near 0 for a depth
+    /// that is kept.
     pub dispersion: f64,
-    /// Share of the time with a request in flight.
+    /// Share of the time with requests in flight.
     pub busy: f64,
-    /// Arrivals by the depth that they made: 1, 2 to 3, 4 to 7, ...
+    /// Number of arrivals by the depth including the arriving request: 1, 2 to 3, 4 to 7, ...
     pub reached: Vec<u64>,
 }
 
-/// Follows the depth.
+/// Follows the depth from event to event.
 #[derive(Debug, Default)]
 pub(crate) struct DepthFollower {
     depth: u64,
     since_ns: Option<u64>,
     start_ns: u64,
-    /// Sum of depth times time, and of the time with a depth, ns.
+    /// Sum of the depth multiplied by its time in ns; the sum of the time with requests in flight follows.
     area: f64,
     busy_ns: u64,
     seen: f64,

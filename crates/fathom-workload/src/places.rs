@@ -1,4 +1,4 @@
-//! Accesses by place and time: a grid of offsets and times for each device.
+//! Accesses by offset and time: a grid for each device.
 
 use crate::requests::Request;
 use crate::timeline::{Bin, Timeline};
@@ -6,34 +6,34 @@ use fathom_stats::Direction;
 use fathom_trace::Device;
 use serde::{Deserialize, Serialize};
 
-/// Rows of the grid while it grows; those that were accessed are shown.
+/// Number of rows of the grid while it grows; only rows with accesses are shown.
 const ROWS: usize = 512;
 /// Maximum number of rows that are shown.
 const SHOWN: usize = 64;
-/// Height of a row at first, sectors: 64 KiB.
+/// Initial height of a row in sectors: 64 KiB.
 const LOWEST: u64 = 128;
-/// Devices with a grid.
+/// Maximum number of devices with a grid.
 const MOST_DEVICES: usize = 8;
 
-/// Accesses of a device by place and time.
+/// Accesses of a device by offset and time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Map {
     /// Its number.
     pub device: Option<Device>,
-    /// First byte of the lowest row.
+    /// Offset of the lowest row in bytes.
     pub offset: u64,
-    /// Bytes of a row.
+    /// Height of a row in bytes.
     pub row_bytes: u64,
-    /// Length of a column in s.
+    /// Length of a column in seconds.
     pub column_s: f64,
-    /// Each cell with requests.
+    /// All cells with requests.
     pub cells: Vec<MapCell>,
 }
 
-/// Column, row, reads, and writes or trims.
+/// A cell: column, row, reads, and writes or trims.
 pub type MapCell = (u32, u32, u64, u64);
 
-/// Reads, and writes or trims, by row.
+/// Numbers of reads, and of writes or trims, by row.
 #[derive(Clone, Debug, Default)]
 struct Column(Vec<(u32, u32)>);
 
@@ -64,7 +64,7 @@ struct Grid {
     columns: Timeline<Column>,
 }
 
-/// Draws the maps of the first devices.
+/// Builds the maps of the first devices.
 #[derive(Debug, Default)]
 pub(crate) struct Mapper {
     start_ns: Option<u64>,
@@ -82,7 +82,7 @@ impl Mapper {
             None if self.grids.len() >= MOST_DEVICES => return,
             None => {
                 let mut grid = Grid { height: LOWEST, columns: Timeline::default() };
-                // All maps begin together.
+                // All maps begin at the same time, so each grid gets a column for the start.
                 grid.columns.at(start);
                 self.grids.push((request.device, grid));
                 self.grids.len() - 1
@@ -99,7 +99,7 @@ impl Mapper {
     }
 
     pub(crate) fn finish(mut self, end_ns: u64) -> Vec<Map> {
-        // All maps end together.
+        // All maps end at the same time, so each grid gets a column for the end.
         self.grids.iter_mut().for_each(|(_, grid)| {
             grid.columns.at(end_ns);
         });

@@ -4,26 +4,26 @@ use crate::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Processes that are counted separately.
+/// Maximum number of processes that are counted separately.
 const MOST_PROCESSES: usize = 8192;
 
-/// The requests of all processes of one name.
+/// The requests of all processes with one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its name; empty for processes without one.
+    /// Name of the program; empty for processes without a name.
     pub name: String,
     /// Number of processes.
     pub processes: u64,
-    /// Reads, writes, trims.
+    /// Number of requests: reads, writes, trims.
     pub requests: [u64; 3],
     /// Their bytes.
     pub bytes: [u64; 3],
-    /// Flushes, and writes that had to be durable.
+    /// Number of flushes, and of writes that had to be durable.
     pub syncs: u64,
 }
 
 impl Program {
-    /// Requests of all kinds.
+    /// Returns the number of requests of all kinds.
     pub fn all_requests(&self) -> u64 {
         self.requests.iter().sum()
     }
@@ -67,7 +67,7 @@ impl Census {
         }
     }
 
-    /// The programs, the busiest first; empty if the trace has no names.
+    /// Returns the programs, the busiest first; empty if the trace has no names of programs.
     pub(crate) fn finish(self) -> Vec<Program> {
         if self.names.is_empty() {
             return Vec::new();

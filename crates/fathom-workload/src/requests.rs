@@ -1,14 +1,15 @@
-//! Requests, followed from their arrival to their completion.
+//! Follows requests from their arrival to their completion.
 //!
-//! A request may be merged with its neighbours, or split, before the device gets it, so events after the arrival are assigned by
-//! the sectors that they cover.
+//! A request may be merged with its neighbours, or split, before the device receives it, so events after the
+//! arrival are assigned to requests by the sectors that they cover.
 
 use fathom_stats::Direction;
 use fathom_trace::Device;
 use fathom_trace::blktrace::{Event, SECTOR, TraceAction};
 use std::collections::BTreeMap;
 
-/// Maximum number of requests in flight that are tracked; those of traces without completions would accumulate.
+/// Maximum number of requests in flight that are tracked. Without a limit, requests of traces without
+/// completions would accumulate.
 const MOST_IN_FLIGHT: usize = 1 << 17;
 
 /// A request that a program or the kernel made.
@@ -22,16 +23,16 @@ pub struct Request {
     pub direction: Direction,
     /// First sector.
     pub sector: u64,
-    /// Bytes; 0 for a flush.
+    /// Number of bytes; 0 for a flush.
     pub bytes: u32,
     /// Event code with its categories; see [`code`](mod@fathom_trace::blktrace::code).
     pub code: u32,
-    /// The process that made it.
+    /// The process that issued it.
     pub process: u32,
 }
 
 impl Request {
-    /// Sector after the last.
+    /// Returns the sector after the last one.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(u64::from(self.bytes).div_ceil(SECTOR))
     }
@@ -47,13 +48,13 @@ impl Request {
 pub enum Step {
     /// It arrived.
     Arrived(Request),
-    /// It is complete.
+    /// A request is complete.
     Completed {
         /// The request.
         request: Request,
-        /// The time at which the device got it, ns; `None` if the trace does not say.
+        /// Time at which the device received it, in ns; `None` if the trace does not contain it.
         issued_ns: Option<u64>,
-        /// The time at which it was complete, ns.
+        /// Time of the completion in ns.
         time_ns: u64,
         /// Error number; 0 for success.
         error: u16,
@@ -63,7 +64,7 @@ pub enum Step {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     request: Request,
-    /// The sectors that are not complete yet; they begin at the key.
+    /// End of the sectors that are not complete yet; their start is the key.
     end: u64,
     issued_ns: Option<u64>,
 }
@@ -71,7 +72,7 @@ struct Pending {
 /// Follows the requests of a trace.
 #[derive(Debug, Default)]
 pub struct Follower {
-    /// By device and first sector that is not complete; the oldest first.
+    /// Requests by device and first sector that is not complete; the oldest is first.
     pending: BTreeMap<(Device, u64), Vec<Pending>>,
     in_flight: usize,
     dropped: u64,
@@ -79,7 +80,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Takes the next event; calls `step` for each request that arrives or completes with it.
+    /// Takes the next event; calls `step` for each request that arrives or completes with this event.
     pub fn add(&mut self, event: &Event, mut step: impl FnMut(Step)) {
         match event.action {
             TraceAction::Queue => {
@@ -98,17 +99,17 @@ impl Follower {
         }
     }
 
-    /// Requests in flight.
+    /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// True once a completion was seen.
+    /// True once the trace has contained a completion.
     pub fn has_completions(&self) -> bool {
         self.has_completions
     }
 
-    /// Requests without a completion so far.
+    /// Returns the number of requests without a completion so far.
     pub fn incomplete(&self) -> u64 {
         self.dropped + self.in_flight as u64
     }
@@ -125,7 +126,7 @@ impl Follower {
         self.in_flight += 1;
     }
 
-    /// Marks the requests within an event's sectors as issued, or not.
+    /// Marks the requests within an event's sectors as issued or not issued.
     fn mark(&mut self, event: &Event, issued_ns: Option<u64>) {
         let end = end_of(event).max(event.sector + 1);
         let range = (event.device, event.sector)..(event.device, end);
@@ -144,7 +145,7 @@ impl Follower {
         loop {
             let range = (event.device, place)..=(event.device, end.max(place));
             let Some((&(_, start), all)) = self.pending.range_mut(range).next() else { return };
-            // A flush has no sectors, so the end counts only where the event has some.
+            // A flush has no sectors, so its end is compared only if the event has sectors.
             if start >= end && end > event.sector {
                 return;
             }
@@ -161,7 +162,7 @@ impl Follower {
                 self.pending.remove(&(event.device, start));
             }
             if pending.end > end {
-                // Split: the rest completes on its own.
+                // The request was split, so its remainder completes separately.
                 self.pending.entry((event.device, end)).or_default().push(pending);
                 return;
             }
@@ -179,7 +180,7 @@ impl Follower {
         }
     }
 
-    /// The end of a request that was split may complete before its beginning.
+    /// Removes a completed end of a split request, which may complete before the beginning.
     fn trim_before(&mut self, event: &Event) {
         let (sector, end) = (event.sector, end_of(event));
         let before = (event.device, 0)..(event.device, sector);
@@ -203,7 +204,7 @@ fn end_of(event: &Event) -> u64 {
     event.sector.saturating_add(u64::from(event.bytes).div_ceil(SECTOR))
 }
 
-/// The request of a queue event; `None` for one that moves nothing and flushes nothing.
+/// Returns the request of a queue event; `None` for an event that neither moves data nor flushes.
 fn arrival(event: &Event) -> Option<Request> {
     (event.bytes > 0 || event.flushes).then_some(Request {
         time_ns: event.time_ns,
@@ -228,7 +229,7 @@ mod tests {
         Event { time_ns, sector, bytes: sectors * 512, device: DEVICE, ..Event::of_code(code) }
     }
 
-    /// Sector and end time of the requests that completed.
+    /// Returns sector and end time of the requests that completed.
     fn completed(events: &[Event]) -> Vec<(u64, u64, Option<u64>)> {
         let (mut follower, mut all) = (Follower::default(), Vec::new());
         for event in events {

@@ -1,28 +1,30 @@
-//! Time that requests took: from arrival to completion, and its parts before and within the device.
+//! Latencies of requests: from arrival to completion, and the parts before and within the device.
 
 use crate::requests::Request;
 use fathom_stats::latency::LatencyStats;
 use serde::{Deserialize, Serialize};
 
-/// Ends of the classes of sizes, bytes; the last class has no end.
+/// Upper limits of the classes of sizes in bytes; the last class has no limit.
 const CLASSES: [u32; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
 
-/// Latencies of requests with data of one direction. Errors are not in them.
+/// Latencies of requests with data of one direction, without failed requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Service {
-    /// From arrival to completion (Q2C).
+    /// Time from arrival to completion (Q2C).
     pub total: LatencyStats,
-    /// From arrival until the device got it (Q2D).
+    /// Time from arrival until the device received it (Q2D).
     pub queue: LatencyStats,
-    /// From then to completion (D2C).
+    /// Time from then to completion (D2C).
     pub device: LatencyStats,
-    /// From arrival to completion by size: (largest size of the class in bytes, `None` for the last, latencies).
+    /// Time from arrival to completion by size: (largest size of the class in bytes, or `None` for the last
+    /// class; latencies).
     pub by_size: Vec<(Option<u32>, LatencyStats)>,
-    /// Requests that failed.
+    /// Number of requests that failed.
     pub errors: u64,
 }
 
-/// Adds a time. Damaged traces have times of years, whose sum would not fit; they are left out from there on.
+/// Adds a time. Damaged traces contain times of years, whose sum would overflow; once a sum would overflow,
+/// further times are left out.
 pub(crate) fn measure(times: &mut LatencyStats, ns: u64) {
     if times.sum_ns.checked_add(ns).is_some() {
         times.record(ns);
@@ -57,7 +59,7 @@ impl ServiceMeter {
         measure(&mut found.by_size[class].1, total);
     }
 
-    /// Latencies of each direction.
+    /// Returns the latencies of each direction.
     pub(crate) fn finish(mut self) -> [Service; 3] {
         for service in &mut self.found {
             service.by_size.retain(|(_, latencies)| latencies.count > 0);

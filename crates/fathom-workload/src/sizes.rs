@@ -4,19 +4,21 @@ use crate::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Maximum number of sizes counted separately.
+/// Maximum number of sizes that are counted separately.
 const MOST_SIZES: usize = 4096;
-/// Minimum share of the requests for one size to be the usual one.
+/// Minimum share of the requests for which a size is the usual one.
 const USUAL: f64 = 0.9;
 /// Largest alignment that is distinguished, as a power of two of sectors: 1 MiB.
 const LARGEST_ALIGNMENT: u32 = 11;
 
-/// Sizes and alignment.
+/// Sizes and alignment of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// Requests by size in bytes. After 4096 different ones, new sizes count as the next power of two.
+    /// Number of requests by size in bytes. After 4096 different sizes, a new size counts as the next power of
+    /// two.
     pub counts: BTreeMap<u32, u64>,
-    /// Requests whose first byte is a multiple of 512, 1 KiB, 2 KiB, ... 1 MiB, and of no larger one of these.
+    /// Number of requests by alignment: the first byte is a multiple of 512, 1 KiB, 2 KiB, ... 1 MiB, and of no
+    /// larger one of these.
     pub alignment: Vec<u64>,
 }
 
@@ -34,7 +36,7 @@ impl Sizes {
         self.alignment[alignment] += 1;
     }
 
-    /// Number of requests.
+    /// Returns the number of requests.
     pub fn requests(&self) -> u64 {
         self.counts.values().sum()
     }
@@ -46,15 +48,15 @@ impl Sizes {
             .fold(0, |sum, (&size, &count)| sum.saturating_add(u64::from(size).saturating_mul(count)))
     }
 
-    /// Share of the requests that are aligned to this power of two of bytes, 512 or more.
+    /// Returns the share of the requests that are aligned to this power of two of bytes, which is at least 512.
     pub fn aligned_share(&self, bytes: u64) -> f64 {
         let from = (bytes / 512).max(1).trailing_zeros() as usize;
         let aligned: u64 = self.alignment.iter().skip(from).sum();
         share(aligned, self.requests())
     }
 
-    /// How many blocks of this many bytes are accessed together: those of the usual size, if there is one and requests begin at multiples
-    /// of it; otherwise 1.
+    /// Returns the number of blocks of this many bytes that are accessed together: the blocks of the usual
+    /// size, if there is one and requests begin at multiples of it; otherwise 1.
     pub(crate) fn unit(&self, block: u64) -> f64 {
         let usual =
             self.common(1).first().filter(|(_, share, _)| *share >= USUAL).map(|(size, ..)| u64::from(*size));
@@ -63,7 +65,7 @@ impl Sizes {
         usual.filter(is_whole).filter(is_aligned).map_or(1.0, |size| (size / block) as f64)
     }
 
-    /// The most frequent sizes with their shares of the requests and of the bytes.
+    /// Returns the most frequent sizes with their shares of the requests and of the bytes.
     pub fn common(&self, most: usize) -> Vec<(u32, f64, f64)> {
         let (requests, bytes) = (self.requests(), self.bytes());
         let mut all: Vec<(u32, u64)> = self.counts.iter().map(|(&size, &count)| (size, count)).collect();
@@ -76,7 +78,7 @@ impl Sizes {
     }
 }
 
-/// A share, 0 of nothing.
+/// Returns the quotient of two numbers; 0 if the whole is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

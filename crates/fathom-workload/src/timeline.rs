@@ -1,18 +1,18 @@
-//! A time axis for traces whose length is not known beforehand: a bounded number of bins that double their width when the trace
-//! outgrows them.
+//! A timeline for traces whose length is not known beforehand: a bounded number of bins that double their width
+//! when the trace outgrows them.
 
-/// Maximum number of bins; a trace longer than that many of the shortest has at least half as many.
+/// Maximum number of bins. A trace longer than this number of the shortest bins has at least half as many.
 pub const MOST_BINS: usize = 256;
-/// Width of the bins at first, ns.
+/// Initial width of the bins in ns.
 const SHORTEST: u64 = 1_000_000;
 
-/// What a bin holds.
+/// The content of a bin.
 pub trait Bin: Default {
-    /// Adds the bin after this one.
+    /// Adds the content of the next bin to this one.
     fn absorb(&mut self, next: Self);
 }
 
-/// Bins from the time of the first value on.
+/// Bins that start at the time of the first value.
 #[derive(Clone, Debug)]
 pub struct Timeline<B> {
     start_ns: Option<u64>,
@@ -27,7 +27,7 @@ impl<B> Default for Timeline<B> {
 }
 
 impl<B: Bin> Timeline<B> {
-    /// The bin of a time; the first one for times before the start.
+    /// Returns the bin of a time; the first bin for times before the start.
     pub fn at(&mut self, time_ns: u64) -> &mut B {
         let index = self.index(time_ns);
         &mut self.bins[index]
@@ -46,9 +46,10 @@ impl<B: Bin> Timeline<B> {
         index
     }
 
-    /// Splits a span among its bins: `change` gets each bin, and the nanoseconds of the span within it.
+    /// Splits a span among its bins: `change` gets each bin, and the number of nanoseconds of the span within
+    /// the bin.
     pub fn share(&mut self, from_ns: u64, to_ns: u64, mut change: impl FnMut(&mut B, u64)) {
-        // The first time passed is the start.
+        // The first time that is looked up becomes the start.
         self.index(from_ns);
         let last = self.index(to_ns);
         let first = self.index(from_ns).min(last);
@@ -72,17 +73,17 @@ impl<B: Bin> Timeline<B> {
         self.width_ns *= 2;
     }
 
-    /// Width of the bins in ns.
+    /// Returns the width of the bins in ns.
     pub fn width_ns(&self) -> u64 {
         self.width_ns
     }
 
-    /// The bins from the start on.
+    /// Returns the bins from the start on.
     pub fn bins(&self) -> &[B] {
         &self.bins
     }
 
-    /// All bins, to change each.
+    /// Returns all bins for modification.
     pub fn bins_mut(&mut self) -> &mut [B] {
         &mut self.bins
     }
