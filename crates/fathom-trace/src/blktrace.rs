@@ -8,24 +8,24 @@ use crate::names::Device;
 use fathom_stats::Direction;
 use std::io::{self, Read};
 
-/// Bytes of a sector.
+/// Size of a sector in bytes.
 pub const SECTOR: u64 = 512;
-/// Bytes of a record without its payload.
+/// Size of a record in bytes, without its payload.
 pub const RECORD: usize = 48;
-/// Start of every record; the low byte is the version.
+/// Start of every record; the low byte holds the version.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 
-/// Categories, in the upper half of an action.
+/// Position of the categories, which are in the upper half of an action.
 const CATEGORY_SHIFT: u32 = 16;
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
-/// A flag of actions, in the lower half: the payload names a control group.
+/// A flag of actions, in the lower half: the payload identifies a control group.
 const CONTROL_GROUP: u32 = 1 << 8;
 
-/// Numbers of actions with their own categories, to which those of the request are added.
+/// Codes of actions, including their own categories. The categories of the request are added to these codes.
 pub mod code {
     const fn of(action: u32, category: u32) -> u32 {
         action | category << super::CATEGORY_SHIFT
@@ -33,35 +33,35 @@ pub mod code {
 
     /// Requested.
     pub const QUEUE: u32 = of(1, 1 << 4);
-    /// Merged into a queued request, at its end.
+    /// The request was appended to a queued one.
     pub const BACK_MERGE: u32 = of(2, 1 << 4);
-    /// Merged into a queued request, at its start.
+    /// The request was prepended to a queued one.
     pub const FRONT_MERGE: u32 = of(3, 1 << 4);
-    /// Returned by the driver, to be issued again.
+    /// The driver returned the request, which will be issued again.
     pub const REQUEUE: u32 = of(6, 1 << 5);
-    /// Given to the driver.
+    /// The scheduler issued the request to the driver.
     pub const ISSUE: u32 = of(7, 1 << 6);
     /// Completed.
     pub const COMPLETE: u32 = of(8, 1 << 7);
-    /// Given to the scheduler.
+    /// The request was inserted into the scheduler.
     pub const INSERT: u32 = of(12, 1 << 4);
-    /// Split in two.
+    /// The request was split in two.
     pub const SPLIT: u32 = of(13, 0);
-    /// The name of a process, in the payload.
+    /// The payload is the name of a process.
     pub const PROCESS: u32 = of(0, super::NOTIFY);
-    /// The time of day, in the payload: seconds and nanoseconds of 32 bits each.
+    /// The payload is the time of day: seconds and nanoseconds of 32 bits each.
     pub const TIME_OF_DAY: u32 = of(1, super::NOTIFY);
-    /// A text, in the payload.
+    /// The payload is a text.
     pub const MESSAGE: u32 = of(2, super::NOTIFY);
     /// Category of reads.
     pub const READ: u32 = of(0, 1);
     /// Category of writes, and of discards.
     pub const WRITE: u32 = of(0, super::WRITE);
-    /// Category of flushes: earlier data must be durable.
+    /// Category of flushes, which make earlier data durable.
     pub const FLUSH: u32 = of(0, super::FLUSH);
     /// Category of synchronous requests, whose caller waits for them.
     pub const SYNC: u32 = of(0, 1 << 3);
-    /// Category of file data and metadata, in contrast to commands.
+    /// Category of file data and metadata, as opposed to commands.
     pub const FILE_SYSTEM: u32 = of(0, 1 << 8);
     /// Category of read-ahead.
     pub const AHEAD: u32 = of(0, 1 << 11);
@@ -69,18 +69,18 @@ pub mod code {
     pub const METADATA: u32 = of(0, 1 << 12);
     /// Category of discards.
     pub const DISCARD: u32 = of(0, super::DISCARD);
-    /// Category of writes that complete when they are durable.
+    /// Category of writes that complete only when they are durable.
     pub const DURABLE: u32 = of(0, 1 << 15);
 
-    /// The categories of a request, from the kernel's letters: an F before the operation is a flush before it, one after it makes the
-    /// data durable.
+    /// Converts the kernel's letters to the categories of a request. An F before the operation means a flush
+    /// before it, and an F after it makes the data durable.
     #[inline]
     pub fn categories(letters: &[u8]) -> u32 {
         let (mut found, mut has_operation) = (0, false);
         for (place, letter) in letters.iter().enumerate() {
             found |= match letter {
                 0 => break,
-                // The letters of an operation on zones go on with those that say which.
+                // The letters after a Z distinguish operations on zones and are not categories.
                 b'Z' => return found | WRITE | FILE_SYSTEM,
                 b'F' if has_operation => DURABLE,
                 b'F' => FLUSH,
@@ -102,22 +102,22 @@ pub mod code {
     }
 }
 
-/// Type of the event.
+/// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceAction {
-    /// A process requested it.
+    /// A process issued the request.
     Queue,
-    /// It was appended to a queued request that ends where it starts.
+    /// The request was appended to a queued request that ends where it starts.
     BackMerge,
-    /// It was prepended to a queued request that starts where it ends.
+    /// The request was prepended to a queued request that starts where it ends.
     FrontMerge,
-    /// The driver got it.
+    /// The driver received the request.
     Issue,
-    /// The driver returned it, to be issued again.
+    /// The driver returned the request, which will be issued again.
     Requeue,
-    /// The device completed it.
+    /// The device completed the request.
     Complete,
-    /// A message instead of an I/O, such as the name of a process.
+    /// The event is a message, such as the name of a process.
     Note,
     /// Anything else.
     Other,
@@ -128,15 +128,15 @@ pub enum TraceAction {
 pub struct Event {
     /// Time in ns on the clock of the trace.
     pub time_ns: u64,
-    /// First sector of 512 bytes.
+    /// First sector, of 512 bytes.
     pub sector: u64,
     /// Bytes.
     pub bytes: u32,
-    /// Type of the event.
+    /// The type of the event.
     pub action: TraceAction,
-    /// Direction of the request.
+    /// The direction of the request.
     pub direction: Direction,
-    /// Earlier data must be durable first (a flush, or a write with a preceding flush).
+    /// True if earlier data must be durable first (a flush, or a write with a preceding flush).
     pub flushes: bool,
     /// The process.
     pub pid: u32,
@@ -144,19 +144,20 @@ pub struct Event {
     pub device: Device,
     /// The processor.
     pub cpu: u32,
-    /// Action and categories as stored in the record; see [`code`](mod@code).
+    /// Action and categories as the record stores them; see [`code`](mod@code).
     pub code: u32,
     /// Error number of a completion; 0 for success.
     pub error: u16,
 }
 
 impl Event {
-    /// Appends the record of this event in little-endian byte order, with a payload, which is cut to what a record can have.
+    /// Appends the record of this event in little-endian byte order, with a payload, which is truncated to the
+    /// maximum size of a payload.
     #[inline]
     pub fn encode(&self, sequence: u32, payload: &[u8], out: &mut Vec<u8>) {
         let length = u16::try_from(payload.len()).unwrap_or(u16::MAX);
         let device = self.device.major << 20 | self.device.minor & 0xf_ffff;
-        // The kernel stores negative error numbers.
+        // The kernel stores negative error numbers, so the sign is changed.
         let error = self.error.wrapping_neg();
         let pair = |low: u32, high: u32| (u64::from(low) | u64::from(high) << 32).to_le_bytes();
         let record: [[u8; 8]; RECORD / 8] = [
@@ -171,7 +172,7 @@ impl Event {
         out.extend_from_slice(&payload[..usize::from(length)]);
     }
 
-    /// An event of this code, with the fields that follow from it.
+    /// Returns an event of this code, with the fields that the code determines.
     #[inline]
     pub fn of_code(code: u32) -> Event {
         Event {
@@ -201,14 +202,14 @@ pub fn begins_trace(bytes: &[u8]) -> bool {
 pub struct Trace<R> {
     reader: R,
     big_endian: bool,
-    /// The first record, which determines the byte order.
+    /// The first record, which determines the byte order of the trace.
     first: Option<[u8; RECORD]>,
-    /// Records read so far.
+    /// Number of records read so far.
     records: u64,
 }
 
 impl<R: Read> Trace<R> {
-    /// Starts to read; an error if it is not a trace.
+    /// Starts to read a trace; returns an error if the bytes are not a trace.
     pub fn open(mut reader: R) -> Result<Trace<R>, TraceError> {
         let mut first = [0; RECORD];
         let count = read_up_to(&mut reader, &mut first)?;
@@ -222,13 +223,14 @@ impl<R: Read> Trace<R> {
         Ok(Trace { reader, big_endian, first: Some(first), records: 0 })
     }
 
-    /// Number of records read.
+    /// Returns the number of records read.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The next event; `None` at the end. Events before an error are valid; nothing can be read after it.
-    // Not an iterator, because an error ends it.
+    /// Returns the next event; `None` at the end. Events before an error are valid; no event can be read after
+    /// it.
+    // The reader is not an iterator, because an error ends it.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
         let Some((event, payload)) = self.next_record()? else { return Ok(None) };
@@ -239,7 +241,7 @@ impl<R: Read> Trace<R> {
         }
     }
 
-    /// [`Trace::next`], with the event's payload in place of what `payload` held.
+    /// Works like [`Trace::next`], and replaces the content of `payload` with the event's payload.
     pub fn next_with_payload(&mut self, payload: &mut Vec<u8>) -> Result<Option<Event>, CutOff> {
         payload.clear();
         let Some((event, length)) = self.next_record()? else { return Ok(None) };
@@ -250,7 +252,7 @@ impl<R: Read> Trace<R> {
         }
     }
 
-    /// The next event, and the length of the payload that follows.
+    /// Returns the next event, and the length of the payload that follows.
     fn next_record(&mut self) -> Result<Option<(Event, u16)>, CutOff> {
         let record = match self.first.take() {
             Some(record) => record,
@@ -332,7 +334,7 @@ fn action_of(action: u32) -> TraceAction {
     }
 }
 
-/// Discards are also marked as writes.
+/// Returns the direction of an action. Discards are tested first, because they are also marked as writes.
 fn direction_of(action: u32) -> Direction {
     let category = action >> CATEGORY_SHIFT;
     if category & DISCARD != 0 {

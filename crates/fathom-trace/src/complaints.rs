@@ -1,14 +1,14 @@
-//! What is wrong with a log without keeping the rest of it from being read.
+//! Problems of a log after which the rest of it can still be read.
 
-/// Number of complaints kept verbatim.
+/// Maximum number of complaints that are kept verbatim.
 const KEPT: usize = 8;
-/// Characters of a line that a complaint quotes.
+/// Maximum number of characters of a line that a complaint quotes.
 const QUOTED: usize = 200;
 
-/// Non-fatal problems of a log.
+/// The non-fatal problems of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaints {
-    /// The first few.
+    /// The first few complaints.
     pub first: Vec<String>,
     /// Total number.
     pub count: u64,
@@ -22,7 +22,7 @@ impl Complaints {
         }
     }
 
-    /// Moves those of `other` here.
+    /// Moves the complaints of `other` to this list.
     pub(crate) fn take(&mut self, other: &mut Complaints) {
         if other.count == 0 {
             return;
@@ -34,7 +34,7 @@ impl Complaints {
     }
 }
 
-/// A line as a complaint quotes it.
+/// Returns a line as a complaint quotes it.
 pub(crate) fn quoted(line: &[u8]) -> String {
     String::from_utf8_lossy(line.trim_ascii()).chars().take(QUOTED).collect()
 }

@@ -1,14 +1,15 @@
-//! Logs and traces that are compressed: zstd and gzip, recognised by their first bytes.
+//! Decompresses logs and traces: zstd and gzip, recognised by their first bytes.
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader};
 
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Bytes decompressed at a time.
+/// Size of the decompression buffer in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// The content of a log or trace, decompressed if it is compressed. Several compressed pieces one after the other are one content.
+/// Returns the content of a log or trace, decompressed if necessary. If several compressed pieces follow one
+/// another, their content is joined.
 pub fn plain(mut reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
     let begin = reader.fill_buf()?;
     if begin.starts_with(&ZSTD) {

@@ -1,6 +1,6 @@
 //! One recorded I/O.
 
-/// Kind of operation.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read data.
@@ -9,16 +9,16 @@ pub enum Action {
     Write,
     /// Discard a range.
     Trim,
-    /// fsync, or a flush of a device.
+    /// An fsync, or a flush of a device.
     Sync,
     /// fdatasync.
     DataSync,
-    /// sync_file_range over the whole file.
+    /// A sync_file_range over the whole file.
     RangeSync,
 }
 
 impl Action {
-    /// The action of this word in an I/O log.
+    /// Returns the action for a word of an I/O log.
     pub fn of_word(word: &[u8]) -> Option<Action> {
         Some(match word {
             b"read" => Action::Read,
@@ -37,17 +37,18 @@ impl Action {
     }
 }
 
-/// One I/O to replay.
+/// An I/O to replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it is due, in ns since the start of the replay; `None`: as soon as possible.
+    /// Time at which the I/O is due, in ns since the start of the replay; `None` to issue it as soon as
+    /// possible.
     pub due_ns: Option<u64>,
-    /// Kind of operation.
+    /// The kind of operation.
     pub action: Action,
     /// Index of the file, in order of first mention in the log.
     pub file: u32,
     /// First byte.
     pub offset: u64,
-    /// Length in bytes; 0 for syncs, never for anything else.
+    /// Length in bytes; 0 for syncs and only for syncs.
     pub length: u32,
 }

@@ -1,38 +1,38 @@
-//! Why a log or trace cannot be read.
+//! The reasons for which a log or trace cannot be read.
 
 use fathom_errors::plain;
 use std::io;
 use thiserror::Error;
 
-/// Errors that end reading early.
+/// An error that ends reading early.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// A system error.
     #[error("{}", plain(.0))]
     Io(#[from] io::Error),
-    /// Text without a header, or with that of version 1.
+    /// The text has no header, or that of version 1.
     #[error("iolog version 1 is no longer supported")]
     OldVersion,
-    /// An empty log.
+    /// The log is empty.
     #[error("the log is empty")]
     Empty,
-    /// Damage, with its line or record.
+    /// The log is damaged; holds the line or record.
     #[error(transparent)]
     Broken(#[from] Damage),
 }
 
-/// Damage of a log or trace.
+/// The damage of a log or trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Damage {
-    /// Too few bytes for a trace.
+    /// The file is too short for a trace.
     #[error("short read on trace file: {0} bytes are not a record")]
     Short(usize),
-    /// Another kind of file.
+    /// The file has another format.
     #[error(
         "blktrace appears corrupt: it is not a binary trace of version 7; make one with blktrace, or with blkparse -d"
     )]
     NoTrace,
-    /// An implausibly long line.
+    /// A line is implausibly long.
     #[error("line {number} has more than {most} bytes")]
     LongLine {
         /// Its number.
@@ -40,17 +40,17 @@ pub enum Damage {
         /// Maximum length of a line.
         most: u64,
     },
-    /// A tool's text without the places of the requests.
+    /// The text of a tool lacks the sectors and sizes of the requests.
     #[error(
         "its lines have no sectors and sizes; record with a biosnoop that prints the columns SECTOR and BYTES"
     )]
     NoPlaces,
-    /// An implausible number of files.
+    /// The number of files is implausible.
     #[error("it names more than {0} files")]
     TooManyFiles(usize),
 }
 
-/// Why a trace ends prematurely; everything before is valid.
+/// The reason for which a trace ends prematurely. Events before the end are valid.
 #[derive(Debug, Error)]
 pub enum CutOff {
     /// A system error.

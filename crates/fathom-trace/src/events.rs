@@ -1,4 +1,5 @@
-//! One stream of events for block traces of all formats: binary ones and those of [`text`](crate::text).
+//! One stream of events for block traces of all formats: binary traces, and the formats of
+//! [`text`](crate::text).
 
 use crate::blktrace::{self, Event, Trace};
 use crate::complaints::Complaints;
@@ -22,17 +23,17 @@ enum Source<R> {
     Text(Box<TextTrace<R>>),
 }
 
-/// Events that are missing, as the trace says.
+/// Number of missing events, as recorded in the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Places at which events are missing.
+    /// Number of places at which events are missing.
     pub gaps: u64,
-    /// Missing events, where their number is known.
+    /// Number of missing events, as far as it is known.
     pub events: u64,
 }
 
 impl<R: BufRead> Events<R> {
-    /// Starts to read. The first bytes determine the format; an error if they are not those of a block trace.
+    /// Starts to read. The first bytes determine the format; other formats than block traces are an error.
     pub fn open(mut reader: R) -> Result<Events<R>, TraceError> {
         let begin = reader.fill_buf()?;
         if begin.is_empty() {
@@ -45,7 +46,7 @@ impl<R: BufRead> Events<R> {
         Ok(Events::of(source))
     }
 
-    /// The same for text of which the first line has been read.
+    /// Starts to read text of which the first line has been read already.
     pub(crate) fn open_text(reader: R, first: Vec<u8>) -> Result<Events<R>, TraceError> {
         Ok(Events::of(Source::Text(Box::new(TextTrace::open(reader, first)?))))
     }
@@ -54,8 +55,9 @@ impl<R: BufRead> Events<R> {
         Events { source, payload: Vec::new(), complaints: Complaints::default(), lost: Losses::default() }
     }
 
-    /// The next event; `None` at the end. Events before an error are valid; nothing can be read after it.
-    // Not an iterator, because an error ends it.
+    /// Returns the next event; `None` at the end. Events before an error are valid; no event can be read after
+    /// it.
+    // The reader is not an iterator, because an error ends it.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
         let found = match &mut self.source {
@@ -75,7 +77,7 @@ impl<R: BufRead> Events<R> {
         Ok(found)
     }
 
-    /// The text or data of the last event, if it is a message.
+    /// Returns the text or data of the last event, if it is a message.
     pub fn message(&self) -> &[u8] {
         &self.payload
     }
@@ -94,12 +96,12 @@ impl<R: BufRead> Events<R> {
         });
     }
 
-    /// Events that the recorder lost, as far as the trace was read.
+    /// Returns the number of events that the recorder lost, in the part of the trace that was read.
     pub fn lost(&self) -> Losses {
         self.lost
     }
 
-    /// Records or lines read so far.
+    /// Returns the number of records or lines read so far.
     pub fn records(&self) -> u64 {
         match &self.source {
             Source::Binary(trace) => trace.records(),
@@ -107,7 +109,8 @@ impl<R: BufRead> Events<R> {
         }
     }
 
-    /// The name of the volume that the number of an event's device stands for; `None` if it is the number of a device.
+    /// Returns the name of the volume for which an event's device number stands; `None` if the number is that
+    /// of a device.
     pub fn volume(&self, device: Device) -> Option<&str> {
         match &self.source {
             Source::Text(text) => text.volume(device),
@@ -115,7 +118,7 @@ impl<R: BufRead> Events<R> {
         }
     }
 
-    /// Problems since the last call, which the rest of the trace survived.
+    /// Returns the non-fatal problems since the last call.
     pub fn take_complaints(&mut self) -> Complaints {
         std::mem::take(&mut self.complaints)
     }

@@ -1,4 +1,4 @@
-//! The lines of fio's I/O logs, versions 2 and 3, read and written.
+//! Reads and writes the lines of fio's I/O logs, versions 2 and 3.
 //!
 //! ```text
 //! fio version 3 iolog
@@ -8,27 +8,27 @@
 //! 81953 /dev/sdx close
 //! ```
 //!
-//! Version 3 begins each line with the microseconds since the start of the job. Version 2 has no times, but lines
-//! `FILE wait N 0`, which delay everything after them until N milliseconds after the start.
+//! Version 3 begins each line with the microseconds since the start of the job. Version 2 has no times, but
+//! lines `FILE wait N 0`, which delay all following I/Os until N milliseconds after the start.
 
 use crate::entry::Action;
 use std::io::Write;
 
-/// First line of the version that fathom writes.
+/// First line of logs that fathom writes.
 pub const HEADER: &str = "fio version 3 iolog";
-/// First line of the previous version.
+/// First line of logs of the previous version.
 const HEADER_2: &[u8] = b"fio version 2 iolog";
 
-/// Versions that can be read.
+/// The versions that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// Lines without times.
+    /// Version 2: lines have no times.
     Two,
-    /// Lines with times.
+    /// Version 3: lines begin with times.
     Three,
 }
 
-/// The version that a first line announces.
+/// Returns the version that a first line declares.
 pub fn version_of(line: &[u8]) -> Option<Version> {
     match line.trim_ascii() {
         HEADER_2 => Some(Version::Two),
@@ -37,40 +37,40 @@ pub fn version_of(line: &[u8]) -> Option<Version> {
     }
 }
 
-/// Content of a line.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The line only names a file (added, opened or closed).
+    /// The line only names a file that is added, opened or closed.
     Names,
-    /// Wait until this many milliseconds after the start.
+    /// The line delays the following I/Os until this many milliseconds after the start.
     WaitUntilMs(u64),
-    /// An I/O: action, offset, length.
+    /// The line is an I/O: action, offset, length.
     Io(Action, u64, u64),
 }
 
 /// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Microseconds since the start of the job; 0 in version 2.
+    /// Time in microseconds since the start of the job; 0 in version 2.
     pub time_us: u64,
     /// The file.
     pub file: &'a str,
-    /// What the line says about it.
+    /// The content of the line.
     pub said: Said,
 }
 
-/// Why a line is invalid.
+/// The reason for which a line is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLine<'a> {
-    /// Its fields are wrong.
+    /// The fields of the line are wrong.
     Form(&'static str),
     /// Unknown action.
     Action(&'a [u8]),
-    /// A wait in a version with times.
+    /// A line with a wait occurs in a version with times.
     Wait,
 }
 
-/// Parses a line; `None` for a blank one.
+/// Parses a line; `None` for a blank line.
 pub fn parse<'a>(line: &'a [u8], version: Version) -> Option<Result<Line<'a>, BadLine<'a>>> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let first = words.next()?;
@@ -102,7 +102,7 @@ fn parse_words<'a>(
             let action = Action::of_word(word).ok_or(BadLine::Action(word))?;
             let offset = words.next().and_then(number).ok_or(BadLine::Form("it has no offset"))?;
             let length = words.next().and_then(number).ok_or(BadLine::Form("it has no length"))?;
-            // A trim moves no data.
+            // A trim moves no data, so its length may exceed 32 bits.
             let most = if action == Action::Trim { u64::MAX } else { u64::from(i32::MAX as u32) };
             match (action.is_sync(), length) {
                 (true, _) => Said::Io(action, offset, 0),
@@ -118,7 +118,7 @@ fn parse_words<'a>(
     Ok(Line { time_us, file, said })
 }
 
-/// A decimal number in range.
+/// Parses a decimal number; `None` if it does not fit.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -131,7 +131,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 
 /// Appends a line without offset and length: `add`, `open`, `close`.
 pub fn write_file_line(out: &mut Vec<u8>, time_us: u64, file: &str, word: &str) {
-    // Writing to memory cannot fail.
+    // The result is ignored, because writing to memory cannot fail.
     let _ = writeln!(out, "{time_us} {file} {word}");
 }
 

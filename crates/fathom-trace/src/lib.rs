@@ -1,13 +1,14 @@
-//! Recorded I/O: what fio's I/O logs and the kernel's block traces say, as one stream of entries.
+//! Recorded I/O: reads fio's I/O logs and the kernel's block traces as one stream of entries.
 //!
-//! * [`reader`] gives the [`Entry`]s of a log or trace one after the other, with the [`Rules`] of a replay applied.
-//! * [`scan`] goes through all of them once and says what they add up to.
-//! * [`events`] gives the events of a block trace, binary or text, in the order of time.
-//! * [`side`] is what `fathom record` adds to a block trace.
-//! * [`iolog`] has the lines of text logs, [`blktrace`] the records of binary traces, `text` has a file for each format of
-//!   public collections and tracing tools, [`merge`] makes one trace of several.
+//! * [`reader`] returns the [`Entry`]s of a log or trace one after the other, with the [`Rules`] of a replay
+//!   applied.
+//! * [`scan`] reads all entries once and computes their totals.
+//! * [`events`] returns the events of a block trace, binary or text, in the order of time.
+//! * [`side`] defines the information that `fathom record` adds to a block trace.
+//! * [`iolog`] parses the lines of text logs and [`blktrace`] the records of binary traces. `text` has a file
+//!   for each format of public collections and tracing tools. [`merge`] combines several traces in one.
 //!
-//! Everything works on streams and takes the same memory however long they are. Nothing here opens a file.
+//! All functions work on streams, with the same amount of memory for every length. None of them opens a file.
 
 #![forbid(unsafe_code)]
 

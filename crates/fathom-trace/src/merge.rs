@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 /// A trace to merge, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Its time scale in percent: at 50 it takes half as long.
+    /// Time scale in percent: at 50 the trace takes half as long.
     pub time_percent: f64,
     /// Number of repetitions.
     pub repetitions: u64,
@@ -19,7 +19,7 @@ impl Default for Part {
     }
 }
 
-/// Why merging failed: for which trace (`None` for the result), and the error.
+/// The reason for which merging failed: the trace (`None` for the result), and the error.
 #[derive(Debug)]
 pub struct MergeError {
     /// Number of the trace.
@@ -28,20 +28,20 @@ pub struct MergeError {
     pub error: TraceError,
 }
 
-/// Result of a merge.
+/// The result of a merge.
 #[derive(Debug, Default)]
 pub struct Merged {
-    /// Events in the result.
+    /// Number of events in the result.
     pub events: u64,
-    /// Traces that ended prematurely: number, and reason.
+    /// Traces that ended prematurely: number and reason.
     pub broken: Vec<(usize, CutOff)>,
 }
 
-/// One trace being merged.
+/// A trace that is being merged.
 struct Input<R> {
     part: Part,
     trace: Option<Trace<R>>,
-    /// Repetitions left after this one.
+    /// Number of repetitions after the current one.
     left: u64,
     first_ns: Option<u64>,
     last_ns: u64,
@@ -52,7 +52,7 @@ struct Input<R> {
 }
 
 /// Writes the queued requests of all traces to `out`. `open` opens a trace from its beginning, once per
-/// repetition. Memory use does not grow with the traces.
+/// repetition. Memory use does not depend on the length of the traces.
 pub fn merge<R: Read>(
     parts: &[Part],
     mut open: impl FnMut(usize) -> io::Result<R>,
@@ -117,7 +117,7 @@ impl<R: Read> Input<R> {
                         self.broken = Some(broken);
                     }
                     self.trace = None;
-                    // A trace without requests has nothing to repeat.
+                    // A trace without requests is not repeated, because every repetition would be empty.
                     self.left = if self.first_ns.is_none() { 0 } else { self.left };
                     self.shift_ns = self.shift_ns.saturating_add(self.last_ns);
                 }

@@ -4,10 +4,10 @@ use crate::error::{Damage, TraceError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Maximum number of files; more than a run could hold open.
+/// Maximum number of files, which is more than a run could have open.
 const MOST_FILES: usize = 1 << 16;
 
-/// Number of a block device.
+/// The number of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Device {
     /// The major number.
@@ -16,14 +16,14 @@ pub struct Device {
     pub minor: u32,
 }
 
-/// How a log names a file.
+/// The way in which a log names a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileName {
-    /// By its path.
+    /// A file by its path.
     Path(String),
-    /// By its device number.
+    /// A device by its number.
     Device(Device),
-    /// A volume of another system, by its name there.
+    /// A volume of another system, by its name in that system.
     Volume(String),
 }
 
@@ -32,17 +32,17 @@ pub enum FileName {
 pub(crate) struct Names {
     list: Vec<FileName>,
     numbers: HashMap<FileName, u32>,
-    /// The file used last; most logs name one file many times in a row.
+    /// The file used last, which is compared first because most logs name one file many times in a row.
     last: Option<u32>,
 }
 
 impl Names {
-    /// All names so far, by number.
+    /// Returns all names so far, by number.
     pub(crate) fn list(&self) -> &[FileName] {
         &self.list
     }
 
-    /// The number of a path.
+    /// Returns the number of a path.
     pub(crate) fn number_of_path(&mut self, path: &str) -> Result<u32, TraceError> {
         if let Some(last) = self.last
             && matches!(&self.list[last as usize], FileName::Path(name) if name == path)
@@ -52,7 +52,7 @@ impl Names {
         self.number(FileName::Path(path.to_owned()))
     }
 
-    /// The number of a device.
+    /// Returns the number of a device.
     pub(crate) fn number_of_device(&mut self, device: Device) -> Result<u32, TraceError> {
         if let Some(last) = self.last
             && self.list[last as usize] == FileName::Device(device)
@@ -62,7 +62,7 @@ impl Names {
         self.number(FileName::Device(device))
     }
 
-    /// The number of a volume.
+    /// Returns the number of a volume.
     pub(crate) fn number_of_volume(&mut self, volume: &str) -> Result<u32, TraceError> {
         if let Some(last) = self.last
             && matches!(&self.list[last as usize], FileName::Volume(name) if name == volume)

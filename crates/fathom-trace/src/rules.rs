@@ -1,9 +1,9 @@
-//! Changes that a replay makes to what was recorded.
+//! Changes that a replay makes to the recorded I/Os.
 
 use crate::entry::Action;
 use serde::{Deserialize, Serialize};
 
-/// Kinds of I/O to skip.
+/// The kinds of I/O to skip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     /// Reads.
@@ -12,7 +12,7 @@ pub struct Skip {
     pub write: bool,
     /// Trims.
     pub trim: bool,
-    /// All kinds of sync.
+    /// Skip all kinds of sync.
     pub sync: bool,
 }
 
@@ -31,17 +31,18 @@ impl Skip {
 /// The rules of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Keep the recorded times.
+    /// Keep the recorded times between I/Os.
     pub keeps_time: bool,
-    /// Speed in percent: 200 takes half the time.
+    /// Speed in percent: at 200 the replay takes half the time.
     pub speed_percent: u32,
-    /// Offsets are divided by this.
+    /// Number by which offsets are divided.
     pub offset_divisor: u64,
-    /// Then rounded down to a multiple of this; lengths in block traces are rounded up, as in fio.
+    /// Alignment to which offsets are rounded down afterwards. Lengths in block traces are rounded up to it, as
+    /// in fio.
     pub alignment: u64,
-    /// What is skipped.
+    /// The kinds of I/O that are skipped.
     pub skip: Skip,
-    /// Everything goes to this file instead.
+    /// File to which all I/Os go instead.
     pub redirect: Option<String>,
 }
 
@@ -69,7 +70,7 @@ impl Rules {
     /// Maps the length of an I/O in a block trace.
     pub(crate) fn length_in_trace(&self, length: u32) -> u32 {
         let alignment = u32::try_from(self.alignment).unwrap_or(u32::MAX).max(1);
-        // If the result does not fit, it is rounded down.
+        // If rounding up does not fit into 32 bits, the length is rounded down.
         length.checked_next_multiple_of(alignment).unwrap_or(length - length % alignment)
     }
 

@@ -1,4 +1,4 @@
-//! Totals of a log's entries: everything that a run must know before the first of them.
+//! Totals of a log's entries, which a run must know before the first entry.
 
 use crate::complaints::Complaints;
 use crate::entry::Action;
@@ -9,54 +9,54 @@ use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 use std::io::BufRead;
 
-/// One file of a log.
+/// A file of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScannedFile {
-    /// Its name in the log.
+    /// Name of the file in the log.
     pub name: FileName,
     /// End of the highest range of an entry.
     pub end: u64,
 }
 
-/// The I/Os of one direction.
+/// Totals of the I/Os of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScannedDirection {
     /// Number of I/Os.
     pub ios: u64,
     /// Total bytes.
     pub bytes: u64,
-    /// Size of the smallest in bytes.
+    /// Size of the smallest I/O in bytes.
     pub smallest: u32,
-    /// Size of the largest in bytes.
+    /// Size of the largest I/O in bytes.
     pub largest: u32,
 }
 
 /// Totals of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
-    /// Its files, by number.
+    /// The files of the log, by number.
     pub files: Vec<ScannedFile>,
-    /// Reads, writes, trims.
+    /// Totals by direction: reads, writes, trims.
     pub directions: PerDirection<ScannedDirection>,
-    /// Syncs of all kinds.
+    /// Number of syncs of all kinds.
     pub syncs: u64,
-    /// When the last entry is due, in ns; `None` if no entry has a time.
+    /// Time at which the last entry is due, in ns; `None` if no entry has a time.
     pub last_due_ns: Option<u64>,
 }
 
 impl Scan {
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn entries(&self) -> u64 {
         self.directions.values().map(|direction| direction.ios).sum::<u64>() + self.syncs
     }
 
-    /// Bytes that all entries move.
+    /// Returns the number of bytes that all entries move.
     pub fn bytes(&self) -> u64 {
         self.directions.values().fold(0, |sum: u64, direction| sum.saturating_add(direction.bytes))
     }
 }
 
-/// Reads to the end.
+/// Reads all entries of a log.
 pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), TraceError> {
     let mut sum = Scan::default();
     let mut ends: Vec<u64> = Vec::new();

@@ -1,13 +1,13 @@
-//! What `fathom record` adds to a block trace: messages whose text is `fathom ` and a JSON object. Other readers of the format
-//! print or skip messages.
+//! Messages that `fathom record` adds to a block trace. Their text is `fathom ` followed by a JSON object.
+//! Other readers of the format print or skip messages.
 //!
-//! A trace begins with [`Note::Begin`]. [`Note::Lost`] stands where events are missing. [`Note::End`] closes a trace; one
-//! without it was cut off, by a crash for example.
+//! A trace begins with [`Note::Begin`]. [`Note::Lost`] stands where events are missing. [`Note::End`] closes a
+//! trace; a trace without it is incomplete, for example because of a crash.
 
 use crate::names::Device;
 use serde::{Deserialize, Serialize};
 
-/// First word of the message.
+/// First word of a message.
 const WORD: &[u8] = b"fathom ";
 
 /// One message.
@@ -16,46 +16,46 @@ const WORD: &[u8] = b"fathom ";
 pub enum Note {
     /// The conditions of the recording.
     Begin(Box<Begin>),
-    /// Events are missing here.
+    /// Events are missing at this point.
     Lost(Lost),
-    /// The sums of the recording.
+    /// The totals of the recording.
     End(End),
 }
 
 /// The conditions of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
-    /// Version of this section; see [`VERSION`].
+    /// Version of the messages; see [`VERSION`].
     pub version: u32,
-    /// Version of the program.
+    /// Version of the program that recorded the trace.
     pub program: String,
-    /// Release of the kernel.
+    /// Release of the kernel that was running.
     pub kernel: String,
-    /// The clock of the times: CLOCK_MONOTONIC is `mono`.
+    /// The clock of all times: `mono` is CLOCK_MONOTONIC.
     pub clock: String,
-    /// Time of day in ns since 1970 when that clock read `clock_ns`.
+    /// Time of day in ns since 1970 at the time `clock_ns` of that clock.
     pub wall_ns: u64,
     /// See `wall_ns`.
     pub clock_ns: u64,
-    /// Number of this file in a recording of several, from 1.
+    /// Number of this file in a recording of several files; the first file is 1.
     pub part: u32,
-    /// The devices that were recorded.
+    /// The recorded devices.
     pub devices: Vec<RecordedDevice>,
 }
 
-/// The current version of the section.
+/// The current version of the messages.
 pub const VERSION: u32 = 1;
 
-/// A recorded device, by what the kernel says of it.
+/// A recorded device, as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedDevice {
     /// Its number.
     pub device: Device,
-    /// The kernel's name, such as `nvme0n1`.
+    /// The kernel's name of the device, such as `nvme0n1`.
     pub name: String,
-    /// Model; empty if unknown.
+    /// Model of the device; empty if unknown.
     pub model: String,
-    /// Size in sectors of 512 bytes.
+    /// Size in sectors, of 512 bytes.
     pub sectors: u64,
     /// First sector of the recorded part, and the sector after it.
     pub recorded: (u64, u64),
@@ -63,7 +63,7 @@ pub struct RecordedDevice {
     pub rotational: bool,
     /// Logical block size in bytes.
     pub block_size: u32,
-    /// The I/O scheduler; `none` without one.
+    /// The I/O scheduler; `none` if there is none.
     pub scheduler: String,
     /// Maximum number of requests in the queue.
     pub requests: u32,
@@ -76,22 +76,22 @@ pub struct RecordedDevice {
 pub struct Lost {
     /// The processor whose buffer was full.
     pub cpu: u32,
-    /// How many; `None` if the kernel does not say.
+    /// Number of missing events; `None` if the kernel does not report it.
     pub events: Option<u64>,
     /// Time of the last event of this processor before the gap, in ns on the clock of the trace.
     pub after_ns: u64,
-    /// Time of the first event after it.
+    /// Time of the first event of this processor after the gap.
     pub before_ns: u64,
 }
 
-/// The sums of a recording.
+/// The totals of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Events in all parts.
+    /// Number of events in all parts.
     pub events: u64,
-    /// Events that the kernel lost because a buffer was full.
+    /// Number of events that the kernel lost because a buffer was full.
     pub lost: u64,
-    /// Events that are out of order in the trace.
+    /// Number of events that are out of order in the trace.
     pub late: u64,
     /// Length of the recording in ns.
     pub time_ns: u64,
@@ -100,16 +100,17 @@ pub struct End {
 }
 
 impl Note {
-    /// The payload of its message.
+    /// Returns the payload of the note's message.
     pub fn to_payload(&self) -> Vec<u8> {
         let mut payload = WORD.to_vec();
-        // Plain data with text keys always has a JSON form, and memory can be written to.
+        // The result is ignored: plain data with text keys always has a JSON form, and writing to memory cannot
+        // fail.
         let written = serde_json::to_writer(&mut payload, self);
         debug_assert!(written.is_ok(), "{written:?}");
         payload
     }
 
-    /// The note in the payload of a message; `None` for messages of others and of later versions.
+    /// Parses the note in the payload of a message; `None` for other messages and for notes of later versions.
     pub fn of_payload(payload: &[u8]) -> Option<Note> {
         let text = payload.strip_prefix(WORD)?;
         serde_json::from_slice(text).ok()

@@ -11,7 +11,7 @@ use crate::rules::Rules;
 use fathom_stats::Direction;
 use std::io::{BufRead, Read};
 
-/// Maximum length of a line; a path is at most 4096 bytes.
+/// Maximum length of a line in bytes; a path has at most 4096.
 const LONGEST_LINE: u64 = 1 << 14;
 /// Longer trims are replayed in parts, because the length of an I/O has 32 bits.
 const PART_OF_TRIM: u32 = 1 << 31;
@@ -28,9 +28,9 @@ pub struct Reader<R> {
     names: Names,
     pub(crate) complaints: Complaints,
     timeline: Timeline,
-    /// The write after its flush, which was returned first.
+    /// The write that follows its flush, which was returned first.
     held: Option<Entry>,
-    /// The rest of a long trim: its next part, and the remaining bytes.
+    /// The remainder of a long trim: the next part, and the number of remaining bytes.
     rest_of_trim: Option<(Entry, u64)>,
 }
 
@@ -55,18 +55,18 @@ impl<R: BufRead> Reader<R> {
         Ok(Reader { kind, rules, names, complaints, timeline, held: None, rest_of_trim: None })
     }
 
-    /// The files named so far, by number.
+    /// Returns the files named so far, by number.
     pub fn files(&self) -> &[FileName] {
         self.names.list()
     }
 
-    /// Problems so far.
+    /// Returns the non-fatal problems so far.
     pub fn complaints(&self) -> &Complaints {
         &self.complaints
     }
 
-    /// The next entry to replay; `None` at the end.
-    // Not an iterator: after an error there is nothing more.
+    /// Returns the next entry to replay; `None` at the end.
+    // The reader is not an iterator, because an error ends it.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Entry>, TraceError> {
         if let Some(entry) = self.held.take() {
@@ -88,7 +88,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next part of a trim of `left` bytes that begins with this entry.
+    /// Returns the next part of a trim of `left` bytes that begins with this entry.
     fn next_part(&mut self, entry: Entry, left: u64) -> Entry {
         let length = u32::try_from(left).unwrap_or(PART_OF_TRIM);
         let left = left - u64::from(length);
@@ -139,7 +139,7 @@ impl<R: BufRead> Reader<R> {
             }
             Some(Err(problem)) => {
                 match iolog::version_of(line) {
-                    // Recordings that were appended to one another are replayed one after another.
+                    // If recordings were appended to one another, they are replayed one after another.
                     Some(next) => {
                         *version = next;
                         self.timeline.begin_next();
@@ -229,7 +229,7 @@ fn entry(rules: &Rules, time: Option<u64>, action: Action, file: u32, offset: u6
     Found::Entry(Entry { due_ns, action, file, offset: rules.place(offset), length })
 }
 
-/// fio's message, and the line number.
+/// Adds fio's message with the line number.
 fn complain(complaints: &mut Complaints, version: Version, number: u64, line: &[u8], problem: BadLine<'_>) {
     complaints.add(|| {
         let text = quoted(line);
@@ -251,16 +251,16 @@ fn complain(complaints: &mut Complaints, version: Version, number: u64, line: &[
     });
 }
 
-/// Converts the times of a log to those of the replay.
+/// Converts the times of a log to the times of the replay.
 #[derive(Debug, Default)]
 struct Timeline {
     /// Time of the first I/O of the recording, which is issued immediately.
     origin_ns: Option<u64>,
-    /// Begin of the current recording.
+    /// Start of the current recording.
     begin_ns: u64,
-    /// The latest time so far: time in a log never decreases.
+    /// The latest time so far, because time in a log never decreases.
     latest_ns: u64,
-    /// Version 2: a wait that does not apply to an I/O yet.
+    /// A wait of version 2 that no I/O has followed yet.
     waits_until_ns: Option<u64>,
 }
 
@@ -282,7 +282,7 @@ impl Timeline {
         self.waits_until_ns.take()
     }
 
-    /// Starts another recording where the previous one ended.
+    /// Starts another recording at the end of the previous one.
     fn begin_next(&mut self) {
         self.begin_ns = self.latest_ns;
         self.origin_ns = None;

@@ -23,7 +23,7 @@ fn dues(text: &str, rules: &Rules) -> Vec<Option<u64>> {
     entries(text.as_bytes(), rules).0.iter().map(|entry| entry.due_ns).collect()
 }
 
-/// A record in the requested byte order.
+/// Returns a record in the requested byte order.
 fn record(big_endian: bool, time_ns: u64, sector: u64, bytes: u32, action: u32, payload: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
     let mut push = |bytes: &[u8]| match big_endian {

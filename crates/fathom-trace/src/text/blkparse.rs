@@ -6,8 +6,8 @@
 //!   8,0    1        9     0.004023000     0  C   W 223490 + 8 [0]
 //! ```
 //!
-//! Device, processor, number, time in s since the start, process id, action, letters of the operation; then sectors of 512 bytes.
-//! Tables of sums follow the last event.
+//! Each line has the device, processor, sequence number, time in s since the start, process ID, action, letters
+//! of the operation, and a range of 512-byte sectors. Tables of totals follow the last event.
 
 use super::Said;
 use super::fields::{decimal, number};
@@ -42,7 +42,7 @@ pub(super) fn parse(line: &str) -> Result<Said<'_>, &'static str> {
             let event = Event { time_ns, pid, device, cpu, ..Event::of_code(code::MESSAGE) };
             return Ok(Said::Event(event, after_words(line, 7)));
         }
-        // Allocated, remapped, plugged and the like.
+        // Actions such as allocation, remapping and plugging do not move a request.
         "A" | "B" | "G" | "P" | "S" | "T" | "U" | "UT" | "W" => return Ok(Said::Nothing),
         _ => return Err("its action is unknown"),
     };
@@ -52,7 +52,8 @@ pub(super) fn parse(line: &str) -> Result<Said<'_>, &'static str> {
     Ok(Said::Event(Event { sector, bytes, error, ..event }, ""))
 }
 
-/// Sector, bytes and error number: `223490 + 8 [0]`, `0 [0]` or `[0]`. Other events have a name in the brackets.
+/// Parses sector, bytes and error number: `223490 + 8 [0]`, `0 [0]` or `[0]`. Other events have a name in the
+/// brackets.
 fn place<'a>(words: &mut impl Iterator<Item = &'a str>) -> Result<(u64, u32, u16), &'static str> {
     let (mut sector, mut sectors) = (0, 0);
     let mut next = words.next();
@@ -68,7 +69,7 @@ fn place<'a>(words: &mut impl Iterator<Item = &'a str>) -> Result<(u64, u32, u16
     let bracket = next.and_then(|word| word.strip_prefix('[')?.strip_suffix(']'));
     let error = bracket.and_then(|word| word.parse::<i64>().ok()).unwrap_or(0);
     let error = u16::try_from(error.unsigned_abs()).unwrap_or(u16::MAX);
-    // Printed without its sign.
+    // blkparse prints the error without its sign.
     Ok((sector, bytes, if error > i16::MAX as u16 { error.wrapping_neg() } else { error }))
 }
 
@@ -76,7 +77,7 @@ fn small(text: &str) -> Option<u32> {
     number(text).and_then(|number| u32::try_from(number).ok())
 }
 
-/// The rest of a line after this many words.
+/// Returns the rest of a line after this many words.
 fn after_words(line: &str, words: usize) -> &str {
     (0..words).fold(line.trim_ascii_start(), |rest, _| {
         let end = rest.find(|letter: char| letter.is_ascii_whitespace()).unwrap_or(rest.len());

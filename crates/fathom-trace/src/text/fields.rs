@@ -2,11 +2,12 @@
 
 /// A whole number.
 pub(super) fn number(text: &str) -> Option<u64> {
-    // `parse` would accept a sign.
+    // The digits are checked because `parse` would accept a sign.
     text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A decimal number of units, in ns: `decimal("1.25", 1_000_000)` is 1.25 ms. Digits below 1 ns are cut off.
+/// Converts a decimal number of units to ns: `decimal("1.25", 1_000_000)` is 1.25 ms. Digits below 1 ns are
+/// ignored.
 pub(super) fn decimal(text: &str, unit_ns: u64) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let whole = number(whole)?.checked_mul(unit_ns)?;

@@ -1,10 +1,11 @@
-//! FIU: time, process id, process, block, blocks, operation, major and minor number, and a hash of the content.
+//! FIU: time, process ID, process name, first block, number of blocks, operation, major and minor device
+//! number, and a hash of the content.
 //!
 //! ```text
 //! 89967404834393 4892 syslogd 904265560 8 W 6 0 531e779e39a6d4dd2cb2d7a5dcd4d8b5
 //! ```
 //!
-//! Times are in ns, blocks of 512 bytes.
+//! Times are in ns; a block is 512 bytes.
 
 use super::Said;
 use super::fields::number;

@@ -1,7 +1,7 @@
 //! Block traces as text: the formats of public collections and of tracing tools. The first lines determine the format.
 //!
-//! Lines are brought into the order of their times, because some formats list requests as they complete. A line that does not have
-//! the format is skipped, counted, and named with its number.
+//! Lines are sorted by their times, because some formats list requests in the order of completion. A line in a
+//! wrong format is skipped, counted and reported with its number.
 
 mod alibaba;
 mod biosnoop;
@@ -24,11 +24,11 @@ use std::io::{self, BufRead, Read};
 
 /// Maximum length of a line in bytes.
 const LONGEST_LINE: u64 = 1 << 14;
-/// Lines among which the first of the format must be.
+/// Maximum number of lines before the first line of a known format.
 const SEARCHED: usize = 16;
-/// Events that are held back to bring them into order.
+/// Number of events that are held back so that they can be sorted.
 const ORDERED: usize = 1 << 16;
-/// Major number of volumes, which have names instead of numbers; the minor number counts them.
+/// Major number of volumes, which have names instead of numbers. The minor number is the index of the name.
 const VOLUME: u32 = u32::MAX;
 /// Maximum number of volumes.
 const MOST_VOLUMES: usize = 1 << 16;
@@ -45,21 +45,21 @@ enum Format {
     Biosnoop(biosnoop::Columns),
 }
 
-/// Content of a line.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said<'a> {
-    /// A request, with what is known of its times.
+    /// The line describes a request, with the times that the format contains.
     Request(Request<'a>),
-    /// One event of a request, or a message with its text.
+    /// The line describes one event of a request, or a message with its text.
     Event(Event, &'a str),
-    /// Nothing about a request.
+    /// The line describes no request.
     Nothing,
-    /// The trace ends before this line.
+    /// The trace ends before the line.
     End,
 }
 
 impl Format {
-    /// The format of a line.
+    /// Returns the format of a line.
     fn of(line: &str) -> Result<Option<Format>, Damage> {
         if let Some(columns) = biosnoop::heading(line) {
             return Ok(Some(Format::Biosnoop(columns)));
@@ -91,7 +91,7 @@ pub(crate) struct TextTrace<R> {
     format: Format,
     volumes: Volumes,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// Events so far; keeps those of equal times in order.
+    /// Number of events so far, which keeps events of equal times in order.
     count: u64,
     /// Time of the last event that was returned.
     latest_ns: u64,
@@ -102,7 +102,7 @@ pub(crate) struct TextTrace<R> {
 /// An event that is held back.
 #[derive(Debug)]
 struct Waiting {
-    /// Time and order.
+    /// Position in the order: time, and number of the event.
     place: (u64, u64),
     event: Event,
     message: Box<[u8]>,
@@ -129,7 +129,7 @@ impl Ord for Waiting {
 }
 
 impl<R: BufRead> TextTrace<R> {
-    /// Starts to read; `first` is a line that has been read already, or empty.
+    /// Starts to read; `first` is a line that has already been read, or empty.
     pub(crate) fn open(reader: R, first: Vec<u8>) -> Result<TextTrace<R>, TraceError> {
         let mut lines = Lines { reader, read: VecDeque::new(), number: 0, is_cut: false };
         let mut read = VecDeque::new();
@@ -145,7 +145,7 @@ impl<R: BufRead> TextTrace<R> {
             }
         };
         if matches!(format, Format::Biosnoop(_)) {
-            // The heading itself is not a request.
+            // The heading is removed, because it is not a request.
             read.pop_back();
             lines.number = 1;
         } else {
@@ -164,7 +164,8 @@ impl<R: BufRead> TextTrace<R> {
         })
     }
 
-    /// The next event in the order of time, and the text of a message in place of what `message` held; `None` at the end.
+    /// Returns the next event in the order of time, and replaces the content of `message` with the text of a
+    /// message; `None` at the end.
     pub(crate) fn next(&mut self, message: &mut Vec<u8>) -> Result<Option<Event>, CutOff> {
         let mut line = Vec::new();
         while !self.is_over && self.waiting.len() < ORDERED {
@@ -236,36 +237,36 @@ impl<R: BufRead> TextTrace<R> {
         self.waiting.push(Reverse(Waiting { place, event, message: message.into() }));
     }
 
-    /// Lines read so far.
+    /// Returns the number of lines read so far.
     pub(crate) fn lines(&self) -> u64 {
         self.lines.number
     }
 
-    /// Problems so far; the caller takes them.
+    /// Returns the problems so far; the caller removes them.
     pub(crate) fn complaints(&mut self) -> &mut Complaints {
         &mut self.complaints
     }
 
-    /// The name of the volume that this number stands for, if it stands for one.
+    /// Returns the name of the volume for which this number stands; `None` if the number is that of a device.
     pub(crate) fn volume(&self, device: Device) -> Option<&str> {
         let name = self.volumes.names.get(device.minor as usize);
         name.filter(|_| device.major == VOLUME).map(String::as_str)
     }
 }
 
-/// The lines of a text.
+/// Reads the lines of a text.
 struct Lines<R> {
     reader: R,
-    /// Lines that have been read and are returned again.
+    /// Lines that were read in advance and are returned again.
     read: VecDeque<Vec<u8>>,
     /// Number of the last line.
     number: u64,
-    /// The last line was longer than the maximum; its end was skipped.
+    /// True if the last line was longer than the maximum, and its end was skipped.
     is_cut: bool,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Puts the next line in place of what `line` held; false at the end.
+    /// Replaces the content of `line` with the next line; returns false at the end.
     fn next(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
         line.clear();
         self.is_cut = false;
@@ -280,7 +281,7 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// Skips what a line has beyond the maximum.
+    /// Skips the part of a line beyond the maximum length.
     fn skip_rest(&mut self, line: &[u8]) -> io::Result<()> {
         self.is_cut = line.len() as u64 == LONGEST_LINE && line.last() != Some(&b'\n');
         if self.is_cut {
@@ -295,7 +296,7 @@ impl<R: BufRead> Lines<R> {
 struct Volumes {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// Memory for the name of a disk.
+    /// Buffer for the name of a disk.
     name: String,
 }
 

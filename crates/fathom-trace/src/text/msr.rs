@@ -4,16 +4,17 @@
 //! 128166372003061629,hm,1,Read,383496192,32768,413
 //! ```
 //!
-//! Times are in units of 100 ns, the first since 1601. The timestamp is that of the request; offset and size are in bytes.
+//! Times are in units of 100 ns; timestamps are relative to 1601 and are those of the arrival of a request.
+//! Offset and size are in bytes.
 
 use super::Said;
 use super::fields::number;
 use super::request::{Request, Volume};
 use fathom_stats::Direction;
 
-/// Unit of both times, ns.
+/// Unit of both times in ns.
 const TICK: u64 = 100;
-/// The heading that some copies have.
+/// First word of the heading that some copies have.
 const HEADING: &str = "timestamp";
 
 pub(super) fn parse(line: &str) -> Result<Said<'_>, &'static str> {

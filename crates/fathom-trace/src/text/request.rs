@@ -1,16 +1,17 @@
-//! A request as most text formats describe it: one line with its arrival, place and, in some, its response time.
+//! A request as most text formats describe it: one line with its arrival and location, and in some formats its
+//! response time.
 
 use super::fields::number;
 use crate::blktrace::{Event, SECTOR, code};
 use crate::names::Device;
 use fathom_stats::Direction;
 
-/// What a request went to.
+/// The target of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Volume<'a> {
     /// A named volume.
     Name(&'a str),
-    /// A disk of a host.
+    /// A disk of a host: host name, disk.
     Disk(&'a str, &'a str),
     /// A device by its number.
     Device(Device),
@@ -29,12 +30,12 @@ pub(super) struct Request<'a> {
     pub(super) direction: Direction,
     pub(super) sector: u64,
     pub(super) bytes: u32,
-    /// The process id, or 0.
+    /// The process ID, or 0 if unknown.
     pub(super) process: u32,
 }
 
 impl<'a> Request<'a> {
-    /// A request whose offset and length are in bytes.
+    /// Returns a request whose offset and length are in bytes.
     pub(super) fn of_bytes(
         volume: Volume<'a>,
         direction: Direction,
@@ -48,7 +49,7 @@ impl<'a> Request<'a> {
         Request::new(volume, direction, offset / SECTOR, number(length))
     }
 
-    /// A request whose offset and length are in sectors.
+    /// Returns a request whose offset and length are in sectors.
     pub(super) fn of_sectors(
         volume: Volume<'a>,
         direction: Direction,
@@ -60,7 +61,7 @@ impl<'a> Request<'a> {
         Request::new(volume, direction, sector, bytes)
     }
 
-    /// A request whose offset is in sectors, and its length in bytes.
+    /// Returns a request whose offset is in sectors and whose length is in bytes.
     pub(super) fn of_block(
         volume: Volume<'a>,
         direction: Direction,
@@ -88,7 +89,7 @@ impl<'a> Request<'a> {
         Ok(Request { time_ns, response_ns, service_ns, volume, direction, sector, bytes, process })
     }
 
-    /// The event of this action at a time, for a device with this number.
+    /// Returns the event of this action at a time, for a device with this number.
     pub(super) fn event(&self, action: u32, time_ns: u64, device: Device) -> Event {
         let category = match self.direction {
             Direction::Read => code::READ,
@@ -106,7 +107,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The direction of an operation that one letter names.
+/// Returns the direction of an operation that is named by one letter.
 pub(super) fn letter(operation: &str) -> Result<Direction, &'static str> {
     match operation {
         "R" | "r" => Ok(Direction::Read),

@@ -4,8 +4,8 @@
 //! 0,20941264,8192,W,0.551706
 //! ```
 //!
-//! The address is in blocks of 512 bytes within an application's storage unit, the size in bytes, and the time in s since the
-//! start.
+//! The address is in 512-byte blocks within an application's storage unit (ASU), the size in bytes, and the
+//! time in s since the start.
 
 use super::Said;
 use super::fields::decimal;

@@ -4,7 +4,7 @@
 //! 1538323200,12910952,128,0,1063
 //! ```
 //!
-//! Times are in s since 1970, offset and size in sectors of 512 bytes; types are 0 for reads and 1 for writes.
+//! Times are in s since 1970, and offset and size in 512-byte sectors. Type 0 is a read, and type 1 a write.
 
 use super::Said;
 use super::fields::decimal;

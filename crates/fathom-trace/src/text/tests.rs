@@ -4,7 +4,8 @@ use crate::side::Note;
 use fathom_stats::Direction;
 use proptest::prelude::*;
 
-/// One example of each format: two requests, at 1 s and 1.5 s of its clock, the first of which took 2 ms where the format says so.
+/// An example of each format with two requests, at 1 s and 1.5 s of its clock. The first request took 2 ms, if
+/// the format contains response times.
 const EXAMPLES: [(&str, &str, bool); 8] = [
     ("MSR", "10000000,hm,1,Read,4096,8192,20000\n15000000,hm,1,Write,512,512,10\n", true),
     ("Alibaba", "419,R,4096,8192,1000000\n419,W,512,512,1500000\n", false),
