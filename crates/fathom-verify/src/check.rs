@@ -1,4 +1,4 @@
-//! Checks data that was read against what was written.
+//! Checks data that was read against the data that was written.
 
 use crate::checksum::{checksum, is_weak, may_be_stored_otherwise, store};
 use crate::header::{Header, HeaderFormat, MAGIC};
@@ -8,24 +8,25 @@ use crate::stamp::{Write, exchange};
 use crate::sums::{Sums, gain_together};
 use std::borrow::Cow;
 
-/// One read to be checked.
+/// A read to be checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
-    /// Position of the data in the file.
+    /// Offset of the data in the file.
     pub offset: u64,
-    /// The write that should be found; `None` if the job has not written the data.
+    /// The write whose data should be found; `None` if the job has not written the data.
     pub expected: Option<&'a Write>,
-    /// Length of that write, which may exceed the data read now.
+    /// Length of that write, which may exceed the length of the read.
     pub write_length: usize,
-    /// The required seed of the header, if it is known although the write is not.
+    /// The seed that the header must contain, if it is known although the write is not.
     pub seed: Option<u64>,
     /// The earliest and the latest time at which the write can have been issued, ns on the monotonic clock. A
-    /// block from another time belongs to another run, even if it looks like this one's. `None` for any time.
+    /// block from another time belongs to another run, even if it looks like this one's. `None` allows any
+    /// time.
     pub issued: Option<(u64, u64)>,
 }
 
 impl<'a> Reading<'a> {
-    /// A read of a write of `write_length` bytes, issued at any time.
+    /// Creates a read of a write of `write_length` bytes that was issued at any time.
     pub fn new(offset: u64, expected: Option<&'a Write>, write_length: usize) -> Reading<'a> {
         Reading { offset, expected, write_length, seed: None, issued: None }
     }
@@ -34,65 +35,65 @@ impl<'a> Reading<'a> {
 /// A mismatching interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// First byte of the interval in the file.
+    /// Offset of the interval in the file.
     pub offset: u64,
-    /// Its position in the data read.
+    /// Position of the interval in the data read.
     pub at: usize,
-    /// Bytes of the interval.
+    /// Length of the interval in bytes.
     pub length: usize,
-    /// Description of the mismatch.
+    /// The kind of mismatch, with its values.
     pub problem: Problem,
 }
 
-/// Kind of mismatch.
+/// The kind of a mismatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// Missing header.
     Magic(u16),
-    /// The header is for an interval of another length.
+    /// The header is for an interval of another length, which it contains.
     Length(u32),
     /// The header has another seed.
     Seed {
-        /// Value in the header.
+        /// Seed in the header.
         found: u64,
-        /// Value of the write.
+        /// Seed of the write.
         wanted: u64,
     },
-    /// The header has another offset.
+    /// The header contains another offset.
     Offset(u64),
-    /// The header has another sequence number.
+    /// The header contains another sequence number.
     Number {
-        /// Value in the header.
+        /// Number in the header.
         found: u64,
-        /// That of the write.
+        /// Number of the write.
         wanted: u64,
     },
-    /// The header's time does not match the write.
+    /// The time in the header does not match the write.
     Time {
-        /// Time in the header, ns.
+        /// Time in the header in ns.
         found: u64,
         /// The allowed range.
         wanted: (u64, u64),
-        /// The sequence number of the write that is there.
+        /// Sequence number in the header.
         number: u64,
     },
     /// The header is damaged.
     HeaderChecksum {
-        /// The stored value.
+        /// The stored checksum.
         found: u32,
-        /// The calculated value.
+        /// The calculated checksum.
         calculated: u32,
     },
     /// The data does not match its checksum.
     Checksum {
-        /// Method number in the header.
+        /// Number of the method in the header.
         kind: u16,
-        /// The stored value.
+        /// The stored checksum.
         stored: Vec<u8>,
-        /// The calculated value.
+        /// The calculated checksum.
         calculated: Vec<u8>,
     },
-    /// A range that was trimmed does not read as zeros.
+    /// A trimmed range does not read as zeros.
     NotZero {
         /// Position of the first nonzero byte.
         at: usize,
@@ -101,19 +102,20 @@ pub enum Problem {
     },
     /// A byte does not match the pattern.
     Pattern {
-        /// Its position in the interval.
+        /// Position of the byte in the interval.
         at: usize,
         /// The byte.
         found: u8,
-        /// Expected value from the pattern.
+        /// Value of the byte in the pattern.
         wanted: u8,
     },
 }
 
-/// Size of the largest checksum field.
+/// Size of the largest checksum field in bytes.
 const LONGEST_PLACE: usize = 128;
 
-/// Checks a read. The data is unchanged afterwards. With `stops_at_first`, one mismatch is enough.
+/// Checks a read. The data is unchanged afterwards. With `stops_at_first`, the check ends at the first
+/// mismatch.
 pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first: bool) -> Vec<Mismatch> {
     let sums = match rule.interval_of(reading.write_length) < data.len() && gain_together(rule, 0) {
         true => Sums::of_reads(rule, &[(&*data, reading.write_length)]).pop(),
@@ -134,7 +136,7 @@ pub fn check_with(
     if rule.method == Method::Null || data.is_empty() {
         return mismatches;
     }
-    // Without headers there are no intervals.
+    // Without headers, the whole write is one interval.
     let interval = match rule.method.has_header() {
         true => rule.interval_of(reading.write_length),
         false => data.len(),
@@ -152,7 +154,7 @@ pub fn check_with(
     mismatches
 }
 
-/// Checks a range that was trimmed: it must read as zeros.
+/// Checks that a trimmed range reads as zeros.
 pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
     match data.iter().position(|&byte| byte != 0) {
         None => Vec::new(),
@@ -167,8 +169,9 @@ pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
     }
 }
 
-/// Checks a part of a write whose rest is gone: except for headers and checksums, the seed determines each
-/// byte. The error gives the positions of the first and last wrong byte in the part, and their number.
+/// Checks a part of a write whose remainder was overwritten: except for headers and checksums, the seed
+/// determines each byte. The error contains the positions of the first and last wrong byte in the part, and the
+/// number of wrong bytes.
 pub fn check_fragment(
     rule: &Rule,
     data: &[u8],
@@ -198,22 +201,22 @@ pub fn check_fragment(
     Err(Fragment { first, last, bytes, found: data[first], wanted: wanted[first] })
 }
 
-/// Mismatch in a part of a write.
+/// A mismatch in a part of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The first wrong byte.
+    /// Position of the first wrong byte.
     pub first: usize,
-    /// The last wrong byte.
+    /// Position of the last wrong byte.
     pub last: usize,
     /// Number of wrong bytes.
     pub bytes: usize,
     /// Value of the first wrong byte.
     pub found: u8,
-    /// Its expected value.
+    /// Expected value of the first wrong byte.
     pub wanted: u8,
 }
 
-/// `sums` holds the precomputed checksums and the index of this interval.
+/// Checks an interval; `sums` holds the precomputed checksums and the index of this interval.
 fn check_interval(
     rule: &Rule,
     part: &mut [u8],
@@ -226,7 +229,7 @@ fn check_interval(
     }
     let format = rule.format_of(part);
     let room = rule.header_room(format);
-    // Content may also begin with the magic number.
+    // The content of a short interval without a header may also begin with the magic number.
     let is_content = || reading.expected.is_some() && check_rest(rule, part, offset, reading).is_ok();
     if part.len() < room || rule.has_no_room(part) && is_content() {
         return check_rest(rule, part, offset, reading);
@@ -237,7 +240,7 @@ fn check_interval(
     result
 }
 
-/// The end of a write without room for a header is compared with its generated content.
+/// Compares the end of a write, which has no room for a header, with its generated content.
 fn check_rest(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     let Some(write) = reading.expected else { return Ok(()) };
     compare_with_content(rule, part, 0, offset, (write.seed, write.offset, reading.write_length))
@@ -252,7 +255,7 @@ fn compare_with_content(
     (seed, start, length): (u64, u64, usize),
 ) -> Result<(), Problem> {
     let at = (offset - start) as usize + from;
-    // Bytes beyond the write are not checked.
+    // Bytes beyond the write are not checked, because its content does not determine them.
     let mut wanted = vec![0; part.len().saturating_sub(from).min(length.saturating_sub(at))];
     rule.fill_part(&mut wanted, seed, start, (at, length));
     match part[from..].iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
@@ -290,7 +293,7 @@ fn check_headed(
     let wanted = &mut wanted[..place.len()];
     store(rule.method, header.format, data, sums.after(index, room), wanted);
     if wanted == place {
-        // If the stored checksum is weak, the seed determines the data.
+        // If the stored checksum depends little on the data, the data is compared with the data from the seed.
         return match is_weak(rule.method, header.format) {
             true => check_content(rule, &header, part, offset, reading),
             false => Ok(()),
@@ -317,7 +320,7 @@ fn check_content(
     let (start, length) = match reading.expected {
         Some(write) if write.seed == header.seed => (write.offset, reading.write_length),
         _ if rule.interval.is_none() => (offset, part.len()),
-        // The start of the write is unknown.
+        // The content cannot be generated, because the start of the write is unknown.
         _ => return Ok(()),
     };
     compare_with_content(rule, part, room, offset, (header.seed, start, length))
@@ -357,7 +360,7 @@ fn check_header(
     if header.checksum != calculated {
         return Err(Problem::HeaderChecksum { found: header.checksum, calculated });
     }
-    // Last, because the time is valid only in a sound header.
+    // The time is checked last, because it is valid only if the header is undamaged.
     let found = header.time_ns();
     match reading.issued {
         Some(wanted) if !(wanted.0..=wanted.1).contains(&found) => {
@@ -376,7 +379,7 @@ fn check_pattern(
     reading: &Reading<'_>,
 ) -> Result<(), Problem> {
     let Some(pattern) = &rule.pattern else { return Ok(()) };
-    // The pattern covers the whole write, of which this is a part.
+    // The pattern covers the whole write, and this is only a part of the write.
     let write_offset = reading.expected.map_or(reading.offset, |write| write.offset);
     let start = (offset - write_offset) as usize;
     let restart = match rule.pattern_interval {
@@ -386,7 +389,7 @@ fn check_pattern(
     let mut expected = Cow::Borrowed(pattern.bytes.as_slice());
     let mut at = from;
     while at < part.len() {
-        // The rest of the repetition that contains the byte.
+        // Each step compares the remainder of the repetition that contains the byte.
         let place = start + at;
         let section = place / restart * restart;
         let in_pattern = (place - section) % pattern.bytes.len();
@@ -406,14 +409,14 @@ fn check_pattern(
     Ok(())
 }
 
-/// A monotonic time in seconds.
+/// Formats a monotonic time in seconds.
 fn seconds(time_ns: u64) -> String {
     format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
 }
 
 impl Mismatch {
-    /// The mismatch in fio's words: lines for standard error. `read` is the read that found it: offset and
-    /// length.
+    /// Formats the mismatch in fio's words, as lines for standard error. `read` is the read that found it:
+    /// offset and length.
     pub fn lines(&self, rule: &Rule, file: &str, read: (u64, usize)) -> Vec<String> {
         let place = format!(
             "at file {file} offset {}, length {} (requested block: offset={}, length={}",

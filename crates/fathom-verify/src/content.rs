@@ -3,7 +3,7 @@
 use fathom_random::HASH_FACTOR;
 use serde::{Deserialize, Serialize};
 
-/// Random bytes from one seed: four lanes of 64-bit words, each multiplied after use.
+/// Fills a buffer with random bytes from one seed: four lanes of 64-bit words, each multiplied after use.
 pub fn fill_random(buffer: &mut [u8], seed: u64) {
     let mut lanes = [1u64, 2, 3, 5].map(|factor| seed.wrapping_mul(factor));
     let mut chunks = buffer.chunks_exact_mut(32);
@@ -13,14 +13,15 @@ pub fn fill_random(buffer: &mut [u8], seed: u64) {
             *lane = lane.wrapping_mul(HASH_FACTOR);
         }
     }
-    // The remainder continues the first lane.
+    // The remainder of the buffer continues the first lane.
     for rest in chunks.into_remainder().chunks_mut(8) {
         rest.copy_from_slice(&lanes[0].to_le_bytes()[..rest.len()]);
         lanes[0] = lanes[0].wrapping_mul(HASH_FACTOR);
     }
 }
 
-/// The part from `from` on of the `total` bytes of [`fill_random`], computed without the bytes before.
+/// Fills a buffer with the part from byte `from` on of the `total` bytes of [`fill_random`], without computing
+/// the bytes before it.
 pub fn fill_random_part(part: &mut [u8], seed: u64, from: usize, total: usize) {
     const ROW: usize = 32;
     let (first, end) = (from / ROW * ROW, from + part.len());
@@ -48,7 +49,7 @@ pub fn fill_random_part(part: &mut [u8], seed: u64, from: usize, total: usize) {
     }
 }
 
-/// A power of [`HASH_FACTOR`], modulo 2^64.
+/// Returns a power of [`HASH_FACTOR`], modulo 2^64.
 fn power_of_factor(mut exponent: u64) -> u64 {
     let (mut result, mut square) = (1u64, HASH_FACTOR);
     while exponent > 0 {
@@ -61,18 +62,17 @@ fn power_of_factor(mut exponent: u64) -> u64 {
     result
 }
 
-/// A pattern; `offset_places` are the positions of 8-byte offsets in it.
+/// A pattern; `offset_places` are the positions of 8-byte offsets within it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Positions of offsets, 8 bytes little-endian each.
+    /// Positions of offsets, each of which has 8 bytes in little-endian order.
     pub offset_places: Vec<usize>,
 }
 
 impl Pattern {
-    /// Fills a buffer with repetitions of the pattern; positions of offsets keep their value in
-    /// [`bytes`](Pattern::bytes).
+    /// Fills a buffer with repetitions of the pattern. Offsets keep their value in [`bytes`](Pattern::bytes).
     pub fn repeat(&self, buffer: &mut [u8]) {
         if self.bytes.is_empty() {
             return;
@@ -82,8 +82,8 @@ impl Pattern {
         }
     }
 
-    /// The same pattern with at least `length` bytes, if all offsets in it are the same: filling and
-    /// comparing is then faster.
+    /// Returns the same pattern with at least `length` bytes, which is faster to fill and compare, if all
+    /// offsets in it are the same.
     pub fn extended_to(&self, length: usize) -> Pattern {
         if self.bytes.is_empty() {
             return self.clone();
@@ -98,8 +98,8 @@ impl Pattern {
         }
     }
 
-    /// Writes offsets into a buffer that holds the pattern; `value_at` returns the one for the repetition at
-    /// this byte.
+    /// Writes offsets into a buffer that holds the pattern; `value_at` returns the offset for the repetition at
+    /// a byte.
     pub fn place_offsets(&self, buffer: &mut [u8], value_at: impl Fn(u64) -> u64) {
         if self.offset_places.is_empty() || self.bytes.is_empty() {
             return;

@@ -10,7 +10,7 @@ pub struct Drafts {
     drafts: Vec<Draft>,
     /// Index of the first unused draft.
     next: usize,
-    /// Length of the last write in bytes, and the run of writes of that length.
+    /// Length of the last write in bytes; the number of consecutive writes of that length follows.
     length: usize,
     in_a_row: usize,
 }
@@ -23,12 +23,12 @@ struct Draft {
 }
 
 impl Drafts {
-    /// Equivalent to [`stamp`]. `next_seeds` predicts the seeds of the following writes; a draft is used only if seed and length match the
-    /// actual write.
+    /// Does the same as [`stamp`]. `next_seeds` predicts the seeds of the following writes; a draft is used
+    /// only if seed and length match the actual write.
     pub fn stamp(&mut self, rule: &Rule, buffer: &mut [u8], write: &Write, next_seeds: impl FnMut() -> u64) {
         self.in_a_row = if self.length == buffer.len() { self.in_a_row + 1 } else { 0 };
         self.length = buffer.len();
-        // With varying lengths most drafts would be discarded.
+        // If lengths vary, most drafts would be discarded, so none are made.
         if self.in_a_row < TOGETHER || rule.pattern.is_some() || !gain_together(rule, buffer.len()) {
             return stamp(rule, buffer, write);
         }
@@ -50,7 +50,7 @@ impl Drafts {
         for (draft, seed) in self.drafts.iter_mut().zip(seeds) {
             draft.seed = seed;
             draft.content.resize(self.length, 0);
-            // Content without a pattern does not depend on the offset.
+            // The offset is 0, because content without a pattern does not depend on it.
             rule.fill(&mut draft.content, seed, 0);
         }
         let sums = Sums::of_writes(rule, self.drafts.iter().map(|draft| draft.content.as_slice()));

@@ -1,5 +1,6 @@
-//! The header at the start of every verified interval. Little endian. Two layouts are in use: the current one of 48 bytes,
-//! which has a version number, and the first one of 40 bytes, which the fio of most distributions still writes.
+//! The header at the start of every verified interval. All numbers are little-endian. Two layouts are in use:
+//! the current one of 48 bytes, which has a version number, and the first one of 40 bytes, which the fio of
+//! most distributions still writes.
 
 use crate::write::Write;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ pub enum HeaderFormat {
 }
 
 impl HeaderFormat {
-    /// Bytes of a header.
+    /// Returns the size of a header in bytes.
     pub fn length(self) -> usize {
         match self {
             HeaderFormat::Current => 48,
@@ -27,17 +28,17 @@ impl HeaderFormat {
         }
     }
 
-    /// The layout that the bytes declare; `expected` if they declare neither.
+    /// Returns the layout that the bytes declare; `expected` if they declare neither layout.
     pub fn of(bytes: &[u8], expected: HeaderFormat) -> HeaderFormat {
         match bytes {
             [_, _, VERSION, ..] => HeaderFormat::Current,
-            // In the first layout this is the high byte of a small number.
+            // In the first layout, this byte is the high byte of a small number.
             [_, _, _, 0, ..] => HeaderFormat::First,
             _ => expected,
         }
     }
 
-    /// The number of a write as stored in a header: the first layout keeps 16 bits of it.
+    /// Returns the number of a write as a header stores it; the first layout keeps 16 bits.
     pub fn number(self, number: u64) -> u64 {
         match self {
             HeaderFormat::Current => number,
@@ -45,7 +46,7 @@ impl HeaderFormat {
         }
     }
 
-    /// Bytes that the checksum of the header covers; it follows them.
+    /// Returns the number of bytes that the checksum of the header covers. The checksum follows these bytes.
     pub(crate) fn covered(self) -> usize {
         self.length() - 4
     }
@@ -54,32 +55,32 @@ impl HeaderFormat {
 /// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// [`MAGIC`] in a sound header.
+    /// The magic number: [`MAGIC`] in an undamaged header.
     pub magic: u16,
     /// Layout.
     pub format: HeaderFormat,
-    /// Number of the method; in an unknown version, more than one byte.
+    /// Number of the method; exceeds a byte in an unknown version.
     pub kind: u16,
-    /// Bytes of the interval.
+    /// Length of the interval in bytes.
     pub length: u32,
     /// Seed of the whole write; 0 with a pattern.
     pub seed: u64,
-    /// First byte of the interval in its file.
+    /// Offset of the interval in its file.
     pub offset: u64,
-    /// Time of the write, monotonic clock: seconds.
+    /// Time of the write on the monotonic clock: seconds.
     pub seconds: u32,
-    /// Nanoseconds of it.
+    /// Nanoseconds of the time.
     pub nanoseconds: u32,
-    /// How many writes the job had issued before.
+    /// Number of writes that the job had issued before.
     pub number: u64,
-    /// Number of the clone, from 1.
+    /// Number of the clone; the first is 1.
     pub thread: u16,
     /// CRC-32C of the preceding fields.
     pub checksum: u32,
 }
 
 impl Header {
-    /// Decodes the header at the start of an interval; `None` if there is no room for one. `expected` is its
+    /// Decodes the header at the start of an interval; `None` if the interval is too short. `expected` is the
     /// layout if the bytes do not declare one.
     pub fn decode(bytes: &[u8], expected: HeaderFormat) -> Option<Header> {
         let format = HeaderFormat::of(bytes, expected);
@@ -135,12 +136,12 @@ impl Header {
         bytes[self.format.covered()..self.format.length()].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// The time of the write, ns.
+    /// Returns the time of the write in ns.
     pub fn time_ns(&self) -> u64 {
         u64::from(self.seconds) * 1_000_000_000 + u64::from(self.nanoseconds)
     }
 
-    /// The write that the header describes, if it began at `offset`.
+    /// Returns the write that the header describes, if the write began at `offset`.
     pub fn write_at(&self, offset: u64) -> Write {
         Write {
             seed: self.seed,
@@ -151,12 +152,12 @@ impl Header {
         }
     }
 
-    /// The checksum that the header at the start of `bytes` should have.
+    /// Computes the checksum that the header at the start of `bytes` should contain.
     pub fn checksum_of(bytes: &[u8], format: HeaderFormat) -> u32 {
         !crc_fast::crc32_iscsi(&bytes[..format.covered()])
     }
 
-    /// True if the header is intact: right magic, right checksum.
+    /// True if the header is intact: magic number and checksum are right.
     pub fn is_sound(&self, bytes: &[u8]) -> bool {
         self.magic == MAGIC && self.checksum == Header::checksum_of(bytes, self.format)
     }

@@ -1,9 +1,9 @@
-//! Data integrity: the layout of a verified block, how it is checked, and what a bad block reveals.
+//! Data integrity: the layout of a verified block, how it is checked, and the possible causes of a bad block.
 //!
-//! Everything here works on bytes in memory; other crates do the I/O. A [`Rule`](rule::Rule) describes how a job's blocks are
-//! made. [`stamp`](stamp::stamp) generates the content of one write, [`check`](check::check) checks data that was read, and
-//! [`classify`](verdict::classify) says what happened to a bad block. A [`ledger`] records what the storage had promised when
-//! it went down.
+//! All functions work on bytes in memory; other crates do the I/O. A [`Rule`](rule::Rule) describes how a job's
+//! blocks are generated. [`stamp`](stamp::stamp) generates the content of one write, [`check`](check::check)
+//! checks data that was read, and [`classify`](verdict::classify) determines what happened to a bad block. A
+//! [`ledger`] records the promises of the storage at the time of a crash.
 
 #![forbid(unsafe_code)]
 

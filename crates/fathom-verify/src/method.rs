@@ -1,6 +1,6 @@
-//! The verification methods: the only list of them. All checksums come from libraries; this list defines the variant of each
-//! and the order of its bytes. The values match fio's, except for what fio stores for SHA-2, which is in
-//! `checksum/fio_fields.rs`.
+//! The verification methods: the only list of them. All checksums come from libraries; this list defines the
+//! variant of each and the order of its bytes. The values match fio's, except for SHA-2, for which
+//! `checksum/fio_fields.rs` computes the values that fio stores.
 
 use crate::header::HeaderFormat;
 use crate::sum::Checksum;
@@ -21,10 +21,10 @@ macro_rules! methods {
         }
 
         impl Method {
-            /// All kinds, in the order in which they are listed.
+            /// All methods, in the order in which they are listed.
             pub const ALL: &'static [Method] = &[$( Method::$Method ),+];
 
-            /// The name in `verify=` and in messages.
+            /// Returns the name in `verify=` and in messages.
             pub const fn word(self) -> &'static str {
                 match self { $( Method::$Method => $word, )+ }
             }
@@ -34,12 +34,12 @@ macro_rules! methods {
                 match self { $( Method::$Method => $about.trim_ascii(), )+ }
             }
 
-            /// Size of the checksum field between the header and the data.
+            /// Returns the size of the checksum field between the header and the data.
             pub const fn checksum_room(self) -> usize {
                 match self { $( Method::$Method => $room, )+ }
             }
 
-            /// Its checksum function, if it has one.
+            /// Returns the checksum function, if the method has one.
             pub fn function(self) -> Option<fn(&[u8]) -> Checksum> {
                 match self { $( Method::$Method => methods!(@function $($sum)?), )+ }
             }
@@ -95,12 +95,12 @@ methods! {
 const CRC7: crc::Crc<u8, crc::Table<16>> = crc::Crc::<u8, crc::Table<16>>::new(&crc::CRC_7_MMC);
 
 impl Method {
-    /// The method with this number in a header.
+    /// Returns the method with this number in a header.
     pub fn of_code(code: u8) -> Option<Method> {
         Method::ALL.iter().copied().find(|method| *method as u8 == code)
     }
 
-    /// The method with this word.
+    /// Returns the method with this name.
     pub fn of_word(word: &str) -> Option<Method> {
         Method::ALL.iter().copied().find(|method| method.word() == word)
     }
@@ -110,7 +110,7 @@ impl Method {
         !matches!(self, Method::Pattern | Method::Null)
     }
 
-    /// Bytes of a header of this layout and the checksum together.
+    /// Returns the number of bytes of a header of this layout and the checksum together.
     pub fn header_room(self, format: HeaderFormat) -> usize {
         if self.has_header() { format.length() + self.checksum_room() } else { 0 }
     }

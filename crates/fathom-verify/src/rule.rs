@@ -5,29 +5,29 @@ use crate::header::{HeaderFormat, MAGIC};
 use crate::method::Method;
 use serde::{Deserialize, Serialize};
 
-/// The rule of one job.
+/// The rule for the blocks of one job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Kind of check.
+    /// The kind of check.
     pub method: Method,
-    /// Layout of written headers. Both are read.
+    /// Layout of the headers that are written. Both layouts are read.
     pub format: HeaderFormat,
-    /// Bytes between two headers; `None` puts one header into each write.
+    /// Distance of two headers in bytes; `None` puts one header into each write.
     pub interval: Option<u32>,
     /// Offset of the header in its interval.
     pub header_offset: u32,
-    /// Content other than random bytes.
+    /// Content of blocks, if it is not random bytes.
     pub pattern: Option<Pattern>,
-    /// The pattern restarts after this many bytes; 0 for once per write.
+    /// Number of bytes after which the pattern restarts; 0 for once per write.
     pub pattern_interval: u32,
-    /// Check the seed in the header.
+    /// True if the seed in the header is checked.
     pub checks_seed: bool,
-    /// Check the sequence number in the header.
+    /// True if the sequence number in the header is checked.
     pub checks_number: bool,
 }
 
 impl Rule {
-    /// False if no job can have this rule: an empty pattern, offsets outside of it.
+    /// False if no job can have this rule, because its pattern is empty or has offsets outside of it.
     pub fn is_possible(&self) -> bool {
         let is_pattern = |pattern: &Pattern| {
             !pattern.bytes.is_empty()
@@ -36,7 +36,7 @@ impl Rule {
         self.pattern.as_ref().is_none_or(is_pattern)
     }
 
-    /// Bytes of one interval of a write of `length` bytes.
+    /// Returns the length of an interval of a write of `length` bytes.
     pub fn interval_of(&self, length: usize) -> usize {
         match self.interval {
             Some(interval) if (interval as usize) < length => interval as usize,
@@ -44,22 +44,23 @@ impl Rule {
         }
     }
 
-    /// Bytes of header and checksum together, in this format.
+    /// Returns the number of bytes of header and checksum together, in this format.
     pub fn header_room(&self, format: HeaderFormat) -> usize {
         self.method.header_room(format)
     }
 
-    /// The layout of an interval's header, wherever it is in the interval.
+    /// Returns the layout of an interval's header, at any position within the interval.
     pub(crate) fn format_of(&self, part: &[u8]) -> HeaderFormat {
         let bytes = part.get(self.header_offset as usize..).unwrap_or_default();
-        // Content of an end without room for the header that is expected may look like one of the other layout.
+        // An end that is too short for the expected header contains only content, which may look like a header
+        // of the other layout.
         match self.has_no_room(part) && !bytes.starts_with(&MAGIC.to_le_bytes()) {
             true => self.format,
             false => HeaderFormat::of(bytes, self.format),
         }
     }
 
-    /// An end of a write that leaves no room for the header that is expected.
+    /// True for an end of a write that is too short for the expected header.
     pub(crate) fn has_no_room(&self, part: &[u8]) -> bool {
         part.len() < self.header_room(self.format)
     }
@@ -81,8 +82,8 @@ impl Rule {
         }
     }
 
-    /// The part from `from` on of the `total` bytes that [`fill`](Rule::fill) writes at `offset`, computed
-    /// for the part alone.
+    /// Fills `part` with the bytes from `from` on of the `total` bytes that [`fill`](Rule::fill) writes at
+    /// `offset`, without generating the others.
     pub fn fill_part(&self, part: &mut [u8], seed: u64, offset: u64, (from, total): (usize, usize)) {
         let Some(pattern) = &self.pattern else {
             fill_random_part(part, seed, from, total);
@@ -97,7 +98,7 @@ impl Rule {
             let place = from + done;
             let section = place / restart * restart;
             let count = (section + restart - place).min(part.len() - done);
-            // From the start of the repetition that contains the first byte, to the end of the section.
+            // The pattern is generated from the start of the repetition that contains the first byte.
             let skipped = (place - section) % pattern.bytes.len().max(1);
             let mut bytes = vec![0; skipped + count];
             pattern.repeat(&mut bytes);

@@ -8,7 +8,7 @@ use crate::sums::{Sums, gain_together};
 
 pub use crate::write::{Write, split_time};
 
-/// Makes the content of a write.
+/// Generates the content of a write.
 pub fn stamp(rule: &Rule, buffer: &mut [u8], write: &Write) {
     rule.fill(buffer, write.seed, write.offset);
     let sums = match rule.interval_of(buffer.len()) < buffer.len() && gain_together(rule, 0) {
@@ -18,7 +18,7 @@ pub fn stamp(rule: &Rule, buffer: &mut [u8], write: &Write) {
     stamp_headers(rule, buffer, write, &sums.unwrap_or_default());
 }
 
-/// Adds headers to a write that already has its content, with precomputed checksums where `sums` has them.
+/// Adds headers to a write that already has its content, with precomputed checksums if `sums` contains them.
 pub(crate) fn stamp_headers(rule: &Rule, buffer: &mut [u8], write: &Write, sums: &Sums) {
     if !rule.method.has_header() {
         return;
@@ -48,7 +48,7 @@ pub(crate) fn stamp_interval(
         format: rule.format,
         kind: rule.method as u16,
         length: part.len() as u32,
-        // With a pattern, nothing depends on the seed.
+        // With a pattern, the content does not depend on the seed.
         seed: if rule.pattern.is_some() { 0 } else { write.seed },
         offset,
         seconds: write.time.0,
@@ -62,8 +62,8 @@ pub(crate) fn stamp_interval(
     store(rule.method, rule.format, data, known, &mut front[rule.format.length()..]);
 }
 
-/// `verify_offset`: swaps the header with the same number of bytes at that offset. Swapping twice restores
-/// the original.
+/// Swaps the header with the same number of bytes at the offset of `verify_offset`. Swapping twice restores the
+/// original.
 pub(crate) fn exchange(rule: &Rule, part: &mut [u8], room: usize) {
     let at = rule.header_offset as usize;
     if at < room || at + room > part.len() {

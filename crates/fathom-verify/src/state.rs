@@ -1,30 +1,31 @@
-//! Verify state files: the writes that a job had issued, and those in flight or completed last, when it stopped. All numbers
-//! are little endian. A header (version, size of the rest, CRC-32C of the rest) is followed by the threads. Version 7 lists
-//! the numbers of the writes in flight, version 3 the places of the last completions. Version 7 is written, both can be read.
+//! Verify state files, which record the writes that a job had issued when it stopped, and the writes in flight
+//! or completed last. All numbers are little-endian. A header (version, size of the rest, CRC-32C of the rest)
+//! is followed by the threads. Version 7 lists the numbers of the writes in flight, version 3 the places of the
+//! last completions. Version 7 is written; both can be read.
 
 use thiserror::Error;
 
-/// The version written.
+/// The version that is written.
 pub const VERSION: u64 = 7;
 /// Marks a free entry in the list of writes in flight.
 pub const FREE: u64 = u64::MAX;
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const HEADER: usize = 24;
 const NAME: usize = 64;
 const GENERATOR: usize = 48;
 const BODY: usize = 4 + 4 + 8 + 8 + 8 + GENERATOR + NAME;
 
-/// A trailer after the part that fio reads: this mark, begin and end of the run, and a checksum.
+/// Start of a trailer after the part that fio reads: this mark, start and end of the run, and a checksum.
 const RUN_MARK: [u8; 8] = *b"fathom\x00\x01";
-/// Size of the trailer.
+/// Size of the trailer in bytes.
 const RUN: usize = 8 + 8 + 8 + 8;
 
-/// Time of a run's writes, ns on the monotonic clock of its boot.
+/// Times of a run's writes in ns, on the monotonic clock of its boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTime {
-    /// Before its first write.
+    /// Time before its first write.
     pub begin_ns: u64,
-    /// After its last write.
+    /// Time after its last write.
     pub end_ns: u64,
 }
 
@@ -52,9 +53,9 @@ pub struct SavedState {
     pub depth: u32,
     /// Number of writes issued.
     pub writes: u64,
-    /// Number of the clone among those of its job.
+    /// Number of the clone among the clones of its job.
     pub index: u64,
-    /// The generator of offsets has 64 bits.
+    /// True if the generator of offsets has 64 bits.
     pub is_64_bit: bool,
     /// State words of the offset generator.
     pub generator: Vec<u64>,
@@ -62,12 +63,12 @@ pub struct SavedState {
     pub name: String,
     /// Numbers of the writes that were in flight.
     pub in_flight: Vec<u64>,
-    /// The time at which the run wrote; `None` if it only verified the writes of another.
+    /// Time range in which the run wrote; `None` if it only verified the writes of another run.
     pub run: Option<RunTime>,
 }
 
 impl SavedState {
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
         let mut rest = Vec::with_capacity(BODY + self.depth as usize * 8);
         rest.extend_from_slice(&self.depth.to_le_bytes());
@@ -84,7 +85,7 @@ impl SavedState {
         generator[..kept].copy_from_slice(&words[..kept]);
         rest.extend_from_slice(&generator);
         let mut name = [0; NAME];
-        // The last byte stays 0, for readers in C.
+        // The last byte stays 0, so that readers in C find the end of the name.
         let kept = self.name.len().min(NAME - 1);
         name[..kept].copy_from_slice(&self.name.as_bytes()[..kept]);
         rest.extend_from_slice(&name);
@@ -100,18 +101,18 @@ impl SavedState {
     }
 }
 
-/// CRC-32C without the final inversion, as fio stores it.
+/// Computes a CRC-32C without the final inversion, as fio stores it.
 pub fn checksum(bytes: &[u8]) -> u64 {
     u64::from(!crc_fast::crc32_iscsi(bytes))
 }
 
-/// Why the threads of a state file cannot be read.
+/// The reason for which the threads of a state file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StateError {
-    /// Bytes are missing, or there are too many.
+    /// The file has the wrong size.
     #[error("Size mismatch: {found} bytes after the header, which says {promised}")]
     Size {
-        /// Bytes after the header.
+        /// Number of bytes after the header.
         found: u64,
         /// Size in the header.
         promised: u64,
@@ -119,29 +120,29 @@ pub enum StateError {
     /// The checksum does not match.
     #[error("crc mismatch {found:x} != {promised:x}: the file is damaged")]
     Checksum {
-        /// The checksum of the bytes after the header.
+        /// Checksum of the bytes after the header.
         found: u64,
         /// Checksum in the header.
         promised: u64,
     },
-    /// An unknown layout.
+    /// The version of the layout is unknown.
     #[error("Unsupported version {0}; versions 3 and 7 are known")]
     Version(u64),
-    /// An incomplete thread.
+    /// The data of a thread is incomplete.
     #[error("the state of a thread is truncated")]
     Truncated,
 }
 
-/// A state file with its threads still encoded.
+/// A state file whose threads are still encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateFile {
     /// Version of the layout.
     pub version: u64,
-    /// Bytes after the header, according to the header.
+    /// Number of bytes after the header, according to the header.
     pub size: u64,
-    /// Their checksum, according to the header.
+    /// Checksum of these bytes, according to the header.
     pub crc: u64,
-    /// The time at which the run wrote; `None` in a file of fio, or of an earlier version of fathom.
+    /// Time range in which the run wrote; `None` in a file of fio or of an earlier version of fathom.
     pub run: Option<RunTime>,
     rest: Vec<u8>,
 }
@@ -149,7 +150,7 @@ pub struct StateFile {
 /// The saved state of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedThread {
-    /// Name of its job.
+    /// Name of the job of the thread.
     pub name: String,
     /// Maximum number of I/Os in flight.
     pub depth: u32,
@@ -157,11 +158,11 @@ pub struct SavedThread {
     pub ios: u64,
     /// Number of the clone.
     pub index: u64,
-    /// The listed writes.
+    /// The writes that the file lists.
     pub writes: SavedWrites,
 }
 
-/// Individual writes recorded by a version.
+/// The writes that a version of the layout lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavedWrites {
     /// Numbers of the writes in flight; `None` is a free entry.
@@ -171,7 +172,8 @@ pub enum SavedWrites {
 }
 
 impl StateFile {
-    /// Takes the bytes of a file; `None` if they are too few for a header. The rest is not parsed yet.
+    /// Creates a state file from its bytes; `None` if they are too few for a header. The bytes after the header
+    /// are not parsed yet.
     pub fn new(mut bytes: Vec<u8>) -> Option<StateFile> {
         if bytes.len() < HEADER {
             return None;
@@ -187,7 +189,7 @@ impl StateFile {
         Some(StateFile { version, size, crc, run, rest })
     }
 
-    /// The threads, after a check of size, checksum and version.
+    /// Returns the threads, after checks of size, checksum and version.
     pub fn threads(&self) -> Result<Vec<SavedThread>, StateError> {
         let found = self.rest.len() as u64;
         if found != self.size {
@@ -232,7 +234,7 @@ fn read_version_3(fields: &mut Fields<'_>) -> Option<SavedThread> {
     let name = fields.generator_and_name()?;
     let mut places =
         (0..completions).map(|_| Some((fields.u64()?, fields.u64()?))).collect::<Option<Vec<_>>>()?;
-    // The file has the latest first.
+    // The file lists the latest write first.
     places.reverse();
     Some(SavedThread { name, depth, ios, index, writes: SavedWrites::Completed(places) })
 }
@@ -289,7 +291,7 @@ mod tests {
         // A file of fio ends before the trailer.
         let of_fio = StateFile::new(bytes[..bytes.len() - RUN].to_vec()).expect("a header");
         assert_eq!((of_fio.run, of_fio.threads().map(|threads| threads.len())), (None, Ok(1)));
-        // A damaged trailer is neither a time nor part of the rest.
+        // A damaged trailer is neither a time nor part of the threads.
         for at in bytes.len() - RUN..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;

@@ -1,6 +1,6 @@
 //! A stored checksum.
 
-/// Longest checksum, in bytes.
+/// Maximum length of a checksum in bytes.
 pub const LONGEST: usize = 64;
 
 /// A checksum: its bytes in the order in which they are stored.
@@ -25,7 +25,7 @@ impl Checksum {
         &self.bytes[..self.length]
     }
 
-    /// The same value with the bytes of each `word`-byte word swapped.
+    /// Returns the same value with the bytes of each `word`-byte word swapped.
     pub(crate) fn with_turned_words(&self, word: usize) -> Checksum {
         let mut turned = *self;
         turned.bytes[..self.length].chunks_mut(word).for_each(<[u8]>::reverse);

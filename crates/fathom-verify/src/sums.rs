@@ -4,17 +4,17 @@ use crate::checksum::{checksums, is_faster_together};
 use crate::rule::Rule;
 use crate::sum::Checksum;
 
-/// Reads or writes per batch.
+/// Number of reads or writes per batch.
 pub const TOGETHER: usize = 8;
 
-/// Largest batch in bytes: it must stay in the cache until every block has been used.
+/// Maximum size of a batch in bytes: it must stay in the cache until every block has been used.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Precomputed checksums of the intervals of one read or write.
 #[derive(Clone, Debug, Default)]
 pub struct Sums(Vec<Option<Known>>);
 
-/// Checksum of the bytes from `room` to the end of an interval.
+/// Checksum of the bytes of an interval from `room` to its end.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     room: usize,
@@ -27,24 +27,24 @@ pub fn gain_together(rule: &Rule, length: usize) -> bool {
 }
 
 impl Sums {
-    /// Checksums of reads. Each comes with the length of the write that it belongs to.
+    /// Computes the checksums of reads. Each read comes with the length of the write to which it belongs.
     pub fn of_reads(rule: &Rule, reads: &[(&[u8], usize)]) -> Vec<Sums> {
         let rooms = |part: &[u8]| {
             let format = rule.format_of(part);
-            // With `verify_offset` the hashed bytes are only contiguous once the header has been moved.
+            // With `verify_offset`, the hashed bytes are contiguous only once the header has been moved.
             let is_plain = rule.header_offset == 0 && is_faster_together(rule.method, format);
             is_plain.then(|| rule.header_room(format))
         };
         Sums::of(rule, reads, rooms)
     }
 
-    /// Checksums of writes whose headers are still missing.
+    /// Computes the checksums of writes whose headers are still missing.
     pub(crate) fn of_writes<'a>(rule: &Rule, contents: impl Iterator<Item = &'a [u8]>) -> Vec<Sums> {
         let writes: Vec<(&[u8], usize)> = contents.map(|content| (content, content.len())).collect();
         Sums::of(rule, &writes, |_| Some(rule.header_room(rule.format)))
     }
 
-    /// `rooms` returns the offset of the hashed bytes in an interval, or `None` to skip it.
+    /// Computes checksums; `rooms` returns the offset of the hashed bytes in an interval, or `None` to skip it.
     fn of(rule: &Rule, blocks: &[(&[u8], usize)], rooms: impl Fn(&[u8]) -> Option<usize>) -> Vec<Sums> {
         let mut messages = Vec::new();
         let mut places = Vec::new();
@@ -65,7 +65,7 @@ impl Sums {
         places.into_iter().map(|rooms| Sums(rooms.into_iter().map(&mut known).collect())).collect()
     }
 
-    /// The checksum of an interval from byte `room` on, if it was precomputed.
+    /// Returns the checksum of an interval from byte `room` on, if it was precomputed.
     pub(crate) fn after(&self, interval: usize, room: usize) -> Option<&Checksum> {
         let known = self.0.get(interval)?.as_ref()?;
         (known.room == room).then_some(&known.sum)

@@ -7,18 +7,18 @@ use crate::rule::Rule;
 use crate::stamp::{Write, exchange, stamp_interval};
 use serde::{Deserialize, Serialize};
 
-/// Atomic unit of storage: a torn write changes from new to old at such a boundary.
+/// Atomic unit of storage in bytes: a torn write changes from new to old at such a boundary.
 const SECTOR: usize = 512;
-/// More flipped bits than this count as damage.
+/// Maximum number of wrong bits that count as bit flips; more are damage.
 const MOST_FLIPS: usize = 32;
 
-/// The cause, as far as the bytes show it.
+/// The cause of a bad block, as far as the bytes show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "class", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Only zeros: the write never reached the storage.
+    /// The block holds only zeros: the write never reached the storage.
     NeverWritten,
-    /// A complete earlier write of the same block, instead of the latest.
+    /// The block holds a complete earlier write of the same block instead of the latest.
     Stale {
         /// Sequence number of the write found.
         found_number: u64,
@@ -26,52 +26,52 @@ pub enum Verdict {
         #[serde(default)]
         of_another_run: bool,
     },
-    /// Some sectors hold the latest write, the others do not.
+    /// Some sectors hold the latest write, and the others do not.
     Torn {
-        /// Sectors of 512 bytes with the latest data.
+        /// Number of 512-byte sectors with the latest data.
         new_sectors: u32,
-        /// All sectors of the block.
+        /// Number of sectors of the block.
         sectors: u32,
         /// Content of the remaining sectors.
         rest: TornRest,
     },
-    /// A block from another offset in the same file.
+    /// The block belongs to another offset in the same file.
     Misdirected {
-        /// Its intended offset.
+        /// The offset to which it belongs.
         belongs_at: u64,
-        /// Its sequence number.
+        /// Sequence number of the write found.
         found_number: u64,
     },
-    /// A block of another file, or of another job.
+    /// The block belongs to another file or another job.
     WrongFile {
-        /// The file it belongs to, if this job wrote it.
+        /// The file to which it belongs, if this job wrote it.
         belongs_to: Option<String>,
         /// The clone that wrote it.
         found_thread: u16,
-        /// Its offset in that file.
+        /// Offset in that file.
         belongs_at: u64,
     },
-    /// An intact header of a block of another size: the data was written with another `bs` or
+    /// The header is intact, but of a block of another size: the data was written with another `bs` or
     /// `verify_interval`.
     OtherLength {
         /// Block size in the header.
         found: u64,
-        /// Size of the blocks that are checked.
+        /// Size of the blocks that are expected.
         wanted: u64,
     },
-    /// An intact header of another `verify=`: the data was written by another job.
+    /// The header is intact, but of another `verify=`: the data was written by another job.
     OtherMethod {
-        /// The kind in the header.
+        /// The method in the header.
         found: Method,
-        /// The kind that is checked.
+        /// The method that is expected.
         wanted: Method,
     },
     /// Single bits are wrong.
     BitFlips {
-        /// Their positions, from the first bit of the block: byte times 8 plus bit, the lowest bit being 0.
+        /// Positions of the bits from the start of the block: byte times 8 plus bit, where bit 0 is the lowest.
         bits: Vec<u64>,
     },
-    /// Other data in a part of the block.
+    /// A part of the block holds other data.
     Damaged {
         /// First wrong byte of the block.
         first: u64,
@@ -79,14 +79,14 @@ pub enum Verdict {
         last: u64,
         /// Wrong bytes.
         bytes: u64,
-        /// All wrong bytes are zero.
+        /// True if all wrong bytes are zero.
         zeroed: bool,
     },
-    /// Not a block of a verified job.
+    /// The block is not from a verified job.
     Unrecognised,
 }
 
-/// Content of the old sectors of a torn write.
+/// The content of the old sectors of a torn write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TornRest {
@@ -113,12 +113,12 @@ pub const CLASSES: [&str; 10] = [
 ];
 
 impl Verdict {
-    /// Index of the class in lists of counters.
+    /// Returns the index of the class in lists of counters.
     pub fn index(&self) -> usize {
         CLASSES.iter().position(|class| *class == self.class()).unwrap_or(CLASSES.len() - 1)
     }
 
-    /// The name of the class in reports.
+    /// Returns the name of the class in reports.
     pub fn class(&self) -> &'static str {
         match self {
             Verdict::NeverWritten => "never_written",
@@ -134,7 +134,7 @@ impl Verdict {
         }
     }
 
-    /// A sentence for reports.
+    /// Returns a sentence for reports.
     pub fn sentence(&self) -> String {
         match self {
             Verdict::NeverWritten => "never written: the block holds only zeros".to_owned(),
@@ -190,10 +190,10 @@ impl Verdict {
 
 /// Information on a job's writes other than the expected one.
 pub trait History {
-    /// The last write before `number` that covered this place of the file, and its length.
+    /// Returns the last write before `number` that covered this offset of the file, and its length.
     fn earlier(&self, offset: u64, number: u64) -> Option<(Write, usize)>;
 
-    /// The file of the write with this number and seed if it is not the file being checked.
+    /// Returns the file of the write with this number and seed, if it is not the file being checked.
     fn other_file(&self, number: u64, seed: u64) -> Option<String>;
 }
 
@@ -215,11 +215,11 @@ impl History for NoHistory {
 pub struct Suspect<'a> {
     /// The data read.
     pub bytes: &'a [u8],
-    /// First byte in the file.
+    /// Offset of the data in the file.
     pub offset: u64,
-    /// The write that should be there, and its length; `None` if the job has not written it.
+    /// The write whose data should be there, and its length; `None` if the job has not written the data.
     pub expected: Option<(&'a Write, usize)>,
-    /// Number of the clone whose data is expected; 0 for any.
+    /// Number of the clone whose data is expected; 0 allows any.
     pub thread: u16,
 }
 
@@ -257,7 +257,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     {
         return verdict;
     }
-    // A header that was read may be wrong itself; only unknown values are taken from it.
+    // The header that was read may be wrong itself, so only unknown values are taken from it.
     match expected_interval(rule, &Suspect { bytes: &bytes, ..*suspect }, header.as_ref()) {
         Some(mut wanted) => {
             exchange(rule, &mut wanted, rule.header_room(format));
@@ -267,7 +267,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     }
 }
 
-/// True if the data after a valid header matches the header: it was written that way.
+/// True if the data after a valid header matches the header, so it was written with it.
 fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -> bool {
     if header.kind != rule.method as u16 || header.length as usize != bytes.len() {
         return false;
@@ -276,20 +276,20 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
     let write = header.write_at(write_offset);
     let length = suspect.expected.map_or(bytes.len(), |(_, length)| length);
     if rule.method == Method::Meta {
-        // Only headers are checked.
+        // The method checks only headers, so the data is not compared.
         return true;
     }
     let made = made_interval(rule, &write, length, header.offset, bytes.len(), header.format, Some(bytes));
     made.is_some_and(|made| made == bytes)
 }
 
-/// A header of another kind.
+/// Recognises a header of another method.
 fn other_method(rule: &Rule, header: &Header) -> Option<Verdict> {
     let found = u8::try_from(header.kind).ok().and_then(Method::of_code)?;
     (found != rule.method).then_some(Verdict::OtherMethod { found, wanted: rule.method })
 }
 
-/// A header of another size that does not come from an earlier write of this job.
+/// Recognises a header of another size that does not come from an earlier write of this job.
 fn other_length(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
     let (found, wanted) = (u64::from(header.length), suspect.bytes.len() as u64);
     let expected = suspect.expected.map_or(u64::MAX, |(write, _)| write.number);
@@ -298,13 +298,13 @@ fn other_length(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -
     (found != wanted && !is_own).then_some(Verdict::OtherLength { found, wanted })
 }
 
-/// First byte of the write that a header's interval belongs to, as far as it can be determined: writes of one
-/// job have the same length or, if not, the same alignment as the expected one.
+/// Returns the start of the write to which a header's interval belongs, as far as it can be determined: writes
+/// of one job have the same length or, if not, the same alignment as the expected one.
 fn write_start(header: &Header, suspect: &Suspect<'_>) -> Option<u64> {
     match suspect.expected {
         Some((write, length)) if length > header.length as usize => {
             let part = suspect.offset - write.offset;
-            // The other write may be divided into intervals differently, but usually is not.
+            // The other write may be divided into intervals differently, but this is rare.
             let same_place = header.offset.checked_sub(part)?;
             Some(if header.offset == suspect.offset { write.offset } else { same_place })
         }
@@ -312,7 +312,7 @@ fn write_start(header: &Header, suspect: &Suspect<'_>) -> Option<u64> {
     }
 }
 
-/// An intact block that does not belong here, or is outdated.
+/// Recognises an intact block that belongs elsewhere or is outdated.
 fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
     let foreign = suspect.thread != 0 && header.thread != suspect.thread;
     let elsewhere = history.other_file(header.number, header.seed);
@@ -331,10 +331,10 @@ fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> O
     is_other.then_some(Verdict::Stale { found_number: header.number, of_another_run: false })
 }
 
-/// The expected interval, including its header; the layout and the time of the write come from `found`.
+/// Returns the expected interval, including its header; the layout and the time of the write come from `found`.
 fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>) -> Option<Vec<u8>> {
     let length = suspect.bytes.len();
-    // A header with one or two damaged fields is still the header of this write.
+    // A header with one or two damaged fields is still regarded as the header of this write.
     let resembles = |header: &&Header| {
         let (seed, number) = suspect.expected.map_or((0, 0), |(write, _)| (write.seed, write.number));
         let alike =
@@ -353,14 +353,14 @@ fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>)
             let other = sound.filter(|header| {
                 !rule.checks_seed && header.seed != write.seed && header.is_sound(suspect.bytes)
             });
-            // If any seed is allowed, the block's own is used if it matches more of its bytes.
+            // If any seed is allowed, the block's own seed is used if it matches more of its bytes.
             let Some(other) = other.and_then(|header| made(&header.write_at(write.offset))) else {
                 return Some(wanted);
             };
             let differences = |made: &[u8]| suspect.bytes.iter().zip(made).filter(|(a, b)| a != b).count();
             Some(if differences(&other) < differences(&wanted) { other } else { wanted })
         }
-        // Only the header itself, if it is valid, shows what was written.
+        // The write is unknown, so only a valid header can show what was written.
         None => {
             let (found, mended) = (sound?, mended_header(suspect.bytes, sound?));
             let header = mended.as_ref().unwrap_or(found);
@@ -374,14 +374,14 @@ fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>)
                 header.format,
                 Some(suspect.bytes),
             )?;
-            // The seed of a broken header is used only if the data matches it.
+            // The seed of a damaged header is used only if the data matches it.
             let is_known = mended.is_some() || has_data_of(rule, suspect.bytes, &made, header.format);
             is_known.then_some(made)
         }
     }
 }
 
-/// A header with one byte corrected, if that makes it valid.
+/// Corrects one byte of a header, if the header is valid afterwards.
 fn mended_header(bytes: &[u8], header: &Header) -> Option<Header> {
     if header.is_sound(bytes) {
         return Some(*header);
@@ -449,12 +449,13 @@ fn made_interval(
     Some(part)
 }
 
-/// Compares bytes with those expected. Both are as stored on the device.
+/// Compares bytes with the expected ones. Both have the form in which they are stored on the device.
 fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Verdict {
     let found = suspect.bytes;
     let differences: Vec<usize> = (0..found.len()).filter(|&at| found[at] != wanted[at]).collect();
     let (Some(&first), Some(&last)) = (differences.first(), differences.last()) else {
-        // Only its time can be wrong, which nothing else records: one of its bits and its checksum disagree.
+        // Only the time of the header can be wrong, and it is not recorded elsewhere: one of its bits and the
+        // checksum disagree.
         return Verdict::Unrecognised;
     };
     if let Some(bits) = flips(rule, found, wanted, &differences) {
@@ -476,7 +477,7 @@ fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn Hist
     }
 }
 
-/// The flipped bits, if they are few.
+/// Returns the flipped bits, if there are only a few.
 fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Option<Vec<u64>> {
     let bits: Vec<u64> = differences
         .iter()
@@ -487,7 +488,8 @@ fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Opt
         })
         .take(MOST_FLIPS + 1)
         .collect();
-    // A flip in the time of a header shows as a wrong checksum of the header made with that time.
+    // A flipped bit in the time of a header shows as a wrong checksum, because the expected header has the same
+    // time.
     let format = rule.format_of(found);
     let base = rule.header_offset as usize;
     let checksum = base + format.length() - 4..base + format.length();
@@ -502,7 +504,7 @@ fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Opt
     (bits.len() <= MOST_FLIPS).then_some(bits)
 }
 
-/// The single bit of a header whose inversion makes its checksum right.
+/// Returns the single bit of a header whose inversion makes its checksum right.
 fn single_flip_in_header(found: &[u8], format: HeaderFormat) -> Option<u64> {
     let mut header = found.get(..format.length())?.to_vec();
     let stored = Header::decode(&header, format)?.checksum;
@@ -515,7 +517,7 @@ fn single_flip_in_header(found: &[u8], format: HeaderFormat) -> Option<u64> {
     })
 }
 
-/// Some sectors as expected, others not.
+/// Recognises a torn block, of which some sectors are as expected and others are not.
 fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Option<Verdict> {
     let found = suspect.bytes;
     let sectors = found.len().div_ceil(SECTOR);
@@ -534,7 +536,7 @@ fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History
     let matches_earlier = earlier.is_some_and(|earlier| {
         old.iter().all(|(index, sector)| {
             let from = index * SECTOR;
-            // The header of the earlier write has an unknown time, in its first sector.
+            // The first sector of the earlier write contains its header, whose time is unknown.
             let holds_header = from == rule.header_offset as usize / SECTOR * SECTOR;
             let skipped = if holds_header {
                 rule.header_offset as usize - from + HeaderFormat::Current.length()
@@ -547,7 +549,7 @@ fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History
     let rest = match (zeros, matches_earlier) {
         (true, _) => TornRest::Zeros,
         (_, true) => TornRest::EarlierWrite,
-        // Whole sectors that are all wrong: each differs over its whole length.
+        // Sectors are regarded as replaced if each differs over its whole length.
         _ if old.iter().all(|(index, sector)| is_replaced(sector, &wanted[index * SECTOR..])) => {
             TornRest::Other
         }
@@ -563,7 +565,7 @@ fn earlier_bytes(rule: &Rule, suspect: &Suspect<'_>, write: &Write, length: usiz
     Some(bytes)
 }
 
-/// True if almost no byte of the sector is as expected.
+/// True if hardly any byte of the sector is as expected.
 fn is_replaced(sector: &[u8], wanted: &[u8]) -> bool {
     let same = sector.iter().zip(wanted).filter(|(a, b)| a == b).count();
     same * 8 < sector.len()

@@ -1,17 +1,17 @@
 //! A write, as described by its header and its content.
 
-/// Parameters of one write.
+/// The parameters of one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Seed of its content.
+    /// Seed of the content.
     pub seed: u64,
-    /// First byte in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// How many writes the job had issued before.
+    /// Number of writes that the job had issued before.
     pub number: u64,
-    /// Number of the clone, from 1.
+    /// Number of the clone; the first is 1.
     pub thread: u16,
-    /// The time at which it was issued, monotonic clock: seconds, and nanoseconds of the second.
+    /// Time at which it was issued on the monotonic clock: seconds, and nanoseconds of the second.
     pub time: (u32, u32),
 }
 

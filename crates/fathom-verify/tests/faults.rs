@@ -1,5 +1,5 @@
-//! Injects faults of every kind at random positions of random blocks: each is detected and classified
-//! correctly, and unmodified data never raises an alarm.
+//! Injects faults of every kind at random positions of random blocks. Each fault must be detected and
+//! classified correctly, and unmodified data must never raise an alarm.
 
 use fathom_verify::check::{Mismatch, Problem, Reading, check};
 use fathom_verify::content::Pattern;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const SECTOR: usize = 512;
 
-/// Methods that cover every byte of a block.
+/// Returns the methods that cover every byte of a block.
 fn strong_methods() -> Vec<Method> {
     Method::ALL.iter().copied().filter(|method| method.checksum_room() >= 4).collect()
 }
@@ -21,7 +21,7 @@ fn formats() -> impl Strategy<Value = HeaderFormat> {
     prop::sample::select(vec![HeaderFormat::Current, HeaderFormat::First])
 }
 
-/// A rule, and the length of a write that fits it.
+/// Returns a rule, and the length of a write that fits it.
 fn rules(methods: Vec<Method>) -> impl Strategy<Value = (Rule, usize)> {
     let sizes = prop::sample::select(vec![1024usize, 2048, 4096, 8192]);
     let intervals = prop::sample::select(vec![None, Some(512), Some(1024)]);
@@ -48,7 +48,7 @@ fn rules(methods: Vec<Method>) -> impl Strategy<Value = (Rule, usize)> {
     )
 }
 
-/// Rules of methods that detect every flipped bit, with random content.
+/// Returns rules of methods that detect every flipped bit, with random content.
 fn strong_rules() -> impl Strategy<Value = (Rule, usize)> {
     rules(strong_methods()).prop_map(|(rule, length)| (Rule { pattern: None, ..rule }, length))
 }
@@ -79,7 +79,7 @@ fn found(rule: &Rule, block: &mut [u8], write: &Write) -> Vec<Mismatch> {
     mismatches
 }
 
-/// The verdict on the only or first mismatch.
+/// Returns the verdict on the only or first mismatch.
 fn verdict(rule: &Rule, block: &mut [u8], write: &Write, history: &dyn History) -> Verdict {
     let mismatches = found(rule, block, write);
     let first = mismatches.first().expect("the fault is found");
@@ -113,7 +113,7 @@ proptest! {
     fn clean_data_raises_no_alarm((rule, length) in rules(Method::ALL.to_vec()), write in writes()) {
         let mut block = stamped(&rule, length, &write);
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
-        // If the write is unknown, the block is checked only against its header.
+        // If the write is unknown, the block is checked only against its own header.
         let reading = Reading::new(write.offset, None, length);
         prop_assert_eq!(check(&rule, &mut block, &reading, false), vec![]);
     }
@@ -129,8 +129,7 @@ proptest! {
         let rule = Rule { interval: Some(512), ..rule };
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
         block[length + place.index(end)] ^= 1;
-        // A flip may leave only zeros at an end of one or two bytes, and zeros count as never written as far as
-        // can be determined.
+        // At an end of one or two bytes, a flip may leave only zeros, and zeros count as never written.
         prop_assume!(block[length..].iter().any(|&byte| byte != 0));
         prop_assert_eq!(found(&rule, &mut block, &write).len(), 1);
         let verdict = verdict(&rule, &mut block, &write, &NoHistory);
@@ -145,11 +144,12 @@ proptest! {
     ) {
         let mut block = stamped(&rule, length, &write);
         let interval = rule.interval_of(length);
-        // Several flips are kept out of the header: its checksum can locate only one.
+        // Several flips are kept out of the header, because its checksum can locate only one.
         let first = if places.len() == 1 { 0 } else { 400 * 8 };
         let bits: Vec<usize> = places.into_iter().map(|place| first + place % (interval * 8 - first)).collect();
         let sum_of_header_place = |bit: usize| {
-            // Two bytes of the current header are unused, and so are the bytes that no checksum fills.
+            // Two bytes of the current header are unused, and so are the bytes of the field that no checksum
+            // fills.
             let at = bit / 8;
             let room = rule.header_room(rule.format);
             let used = rule.format.length() + match rule.method {
@@ -265,7 +265,7 @@ proptest! {
     ) {
         let mut block = stamped(&rule, length, &write);
         let at = place.index(length);
-        // Two bytes of a header are unused.
+        // Two bytes of a header are unused, so changes of them are not detected.
         let in_interval = at % rule.interval_of(length);
         let header = rule.header_offset as usize;
         prop_assume!(!rule.method.has_header() || !(header + 42..header + 44).contains(&in_interval) || rule.format == HeaderFormat::First);
@@ -313,7 +313,7 @@ fn rule(method: Method) -> Rule {
 
 const SOME: Write = Write { seed: 77, offset: 8192, number: 3, thread: 1, time: (5, 6) };
 
-/// The findings in a block of unknown origin.
+/// Returns the verdict on a block of unknown origin.
 fn by_itself(rule: &Rule, block: &mut [u8]) -> Option<Verdict> {
     let reading = Reading::new(SOME.offset, None, block.len());
     let mismatches = check(rule, block, &reading, false);
@@ -339,7 +339,7 @@ fn mere_digests_are_right_too() {
     }
 }
 
-/// The seed of a broken header is not used to judge the data.
+/// Checks that the seed of a damaged header is not used to judge the data.
 #[test]
 fn a_broken_header_judges_no_data() {
     let rule = rule(Method::Crc32c);
@@ -353,7 +353,7 @@ fn a_broken_header_judges_no_data() {
     let damaged = |first, last, bytes| Some(Verdict::Damaged { first, last, bytes, zeroed: false });
     assert_eq!(spoiled(&[(8, 0x10)]), Some(Verdict::BitFlips { bits: vec![68] }));
     assert_eq!(spoiled(&[(8, 0xff)]), Some(Verdict::BitFlips { bits: (64..72).collect() }));
-    // Damage to the header: the verdict is as specific as the remaining fields allow.
+    // If only the header is damaged, the verdict is as specific as the remaining fields allow.
     assert_eq!(spoiled(&[(45, 0xff), (46, 0xff)]), Some(Verdict::BitFlips { bits: (360..376).collect() }));
     assert_eq!(spoiled(&[(8, 0xff), (9, 0xff)]), Some(Verdict::Unrecognised));
     assert_eq!(spoiled(&[(8, 0xff), (9, 0xff), (3000, 1)]), Some(Verdict::Unrecognised));
@@ -362,7 +362,8 @@ fn a_broken_header_judges_no_data() {
     assert_eq!(by_itself(&rule, &mut block), damaged(1000, 1099, 100));
 }
 
-/// The end of a write that is too short for a header may resemble a header of the shorter first layout.
+/// Checks the end of a write that is too short for a header, which may resemble a header of the shorter first
+/// layout.
 #[test]
 fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
     for (method, end) in [(Method::Xxhash, 44), (Method::Crc32c, 47), (Method::Md5, 58)] {
@@ -381,7 +382,7 @@ fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
     }
 }
 
-/// A block of known or unknown origin, with every division into intervals and every header position.
+/// Returns all divisions into intervals with all header positions.
 fn layouts() -> Vec<Rule> {
     let mut rules = Vec::new();
     for method in Method::ALL.iter().copied().filter(|method| *method != Method::Null) {
@@ -397,7 +398,8 @@ fn layouts() -> Vec<Rule> {
     rules
 }
 
-/// `meta` covers only its header; every other kind covers every byte of a block, including its own fields.
+/// Checks that `meta` covers its header, and that every other method covers every byte of a block, including
+/// its own fields.
 #[test]
 fn every_byte_of_every_layout_is_covered() {
     for rule in layouts() {
@@ -415,8 +417,8 @@ fn every_byte_of_every_layout_is_covered() {
                 block[at] ^= bit;
                 let known = found(&rule, &mut block, &SOME);
                 assert!(!known.is_empty(), "{rule:?}, {length} bytes: byte {at} of a known write");
-                // The SHA-2 field of fio 3.33 depends little on the data. The seed does, but only if the start
-                // of the write is known.
+                // The SHA-2 field of fio 3.33 depends little on the data. The seed determines the data, but
+                // only if the start of the write is known.
                 let is_sha2 = matches!(rule.method, Method::Sha256 | Method::Sha512);
                 let is_weak = is_sha2 && rule.format == HeaderFormat::First && rule.interval.is_some();
                 let unknown = check(&rule, &mut block, &Reading::new(SOME.offset, None, length), false);
@@ -431,7 +433,8 @@ fn every_byte_of_every_layout_is_covered() {
     }
 }
 
-/// A lost write leaves the block of an earlier run, which differs only in its time.
+/// Checks that a lost write is detected if it leaves the block of an earlier run, which differs only in its
+/// time.
 #[test]
 fn the_time_of_a_write_tells_runs_apart() {
     let ns = |(seconds, rest): (u32, u32)| u64::from(seconds) * 1_000_000_000 + u64::from(rest);
@@ -456,7 +459,7 @@ fn the_time_of_a_write_tells_runs_apart() {
     }
 }
 
-/// Content from another seed is rejected if the seed is known, even if the write is not.
+/// Checks that content from another seed is rejected if the seed is known, even if the write is not.
 #[test]
 fn a_seed_that_is_known_is_checked() {
     let rule = Rule { checks_seed: true, ..rule(Method::Crc32c) };

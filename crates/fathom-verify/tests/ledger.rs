@@ -1,6 +1,6 @@
 //! Ledgers against a model of a disk: a cache that writes enter at any time and leave in any order, syncs,
-//! synchronous writes, and a power cut at any point. An honest disk never raises an alarm, whatever part of the
-//! ledger remains; a lying disk that lost promised data always does.
+//! synchronous writes, and a power cut at any point. An honest disk must never raise an alarm, regardless of
+//! which part of the ledger remains, and a disk that has lost promised data must always raise one.
 
 use fathom_verify::content::Pattern;
 use fathom_verify::header::HeaderFormat;
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 const SECTOR: usize = 512;
 const BLOCK: usize = 2048;
 const BLOCKS: usize = 6;
-/// Content of the file before the job.
+/// Byte that fills the file before the job.
 const BEFORE: u8 = 0x77;
-/// Content left by a failed write.
+/// Byte left by a failed write.
 const GARBAGE: u8 = 0x33;
 
-/// One event; the numbers select among the events possible at that point.
+/// A step of the test; its numbers select among the events possible at that point.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Issue { writer: usize, block: usize, blocks: usize, discards: bool },
@@ -59,7 +59,7 @@ fn rules() -> impl Strategy<Value = Rule> {
             method,
             format,
             interval: Some(if halves { 1024 } else { BLOCK as u32 }),
-            // Next to the header itself, and inside its interval.
+            // Small offsets would overlap the header, so they are replaced by 0.
             header_offset: if header_offset >= 176 { header_offset } else { 0 },
             pattern: None,
             pattern_interval: 0,
@@ -158,7 +158,7 @@ impl Model {
         let range = block * BLOCK..((block + blocks).min(BLOCKS)) * BLOCK;
         let id = self.next_id;
         self.next_id += 1;
-        // Odd, because seeds of buffers are never zero.
+        // The seed is odd, because seeds of buffers are never zero.
         let seed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut bytes = vec![0; range.len()];
         if !discards {
@@ -220,12 +220,13 @@ impl Model {
         }
     }
 
-    /// The disk after a power cut at this point; `choices` selects among the versions that each sector may hold.
+    /// Returns the disk after a power cut at this point; `choices` selects among the versions that each sector
+    /// may hold.
     fn after_power_cut(&self, choices: &[usize]) -> Vec<u8> {
         self.disk(choices, |version| version.durable)
     }
 
-    /// The data read if the writers were killed at this point.
+    /// Returns the data that is read if the writers were killed at this point.
     fn after_kill(&self, choices: &[usize]) -> Vec<u8> {
         self.disk(choices, |version| version.ended.is_some() && !version.is_garbage)
     }
@@ -299,8 +300,8 @@ fn judged(ledgers: &[Vec<u8>; 2], disk: &[u8], after: After, until: Option<u64>)
     .expect("an outcome")
 }
 
-/// Runs all steps; the crash follows the first `crash` of them. Returns the model at the crash and the ledgers
-/// of the whole run.
+/// Runs all steps; the crash follows the first `crash` of them. Returns the model at the time of the crash and
+/// the ledgers of the whole run.
 fn run(rule: &Rule, durable_at_once: bool, steps: &[Step], crash: usize) -> (Model, [Vec<u8>; 2]) {
     let mut model = Model::new(rule, durable_at_once);
     steps[..crash].iter().for_each(|step| model.take(*step));
@@ -339,8 +340,8 @@ proptest! {
         }
     }
 
-    /// Failed writes and trims are omitted: if their record is lost, the ledger does not show that any content
-    /// is allowed.
+    /// Failed writes and trims are omitted, because without their record the ledger does not show that any
+    /// content is allowed.
     #[test]
     fn an_honest_disk_keeps_its_promises_when_the_ledger_lost_its_end(
         rule in rules(),
@@ -390,7 +391,7 @@ proptest! {
     }
 }
 
-/// A ledger with correct checksums but an invalid rule or offset.
+/// Checks a ledger with correct checksums but an invalid rule or offset.
 #[test]
 fn ledgers_that_no_job_could_write_are_refused() {
     let whole = Model::new(&plain_rule(), false).ledgers[0].clone();
@@ -428,7 +429,7 @@ fn plain_rule() -> Rule {
     }
 }
 
-/// A block written three times; the second is durable.
+/// Returns a block that was written three times; the second write is durable.
 fn three_writes() -> Model {
     let mut model = Model::new(&plain_rule(), false);
     let write = Step::Issue { writer: 0, block: 1, blocks: 1, discards: false };
@@ -463,7 +464,7 @@ fn a_broken_promise_names_the_write_the_sync_and_what_is_there() {
     assert_eq!((&broken[0]["promised"]["number"], &broken[0]["promised"]["by"]), (&1.into(), &"sync".into()));
     assert_eq!((&broken[0]["promised"]["id"], &broken[0]["promised"]["kind"]), (&2.into(), &"sync".into()));
     assert_eq!(broken[0]["found"]["number"], 0);
-    // Only the process was killed: no acknowledged data is lost, including the second write.
+    // If only the process was killed, acknowledged data must not be lost, which includes the second write.
     assert_eq!(judged(&model.ledgers, &disk, After::Kill, None).broken_count, 1);
 
     disk[BLOCK..2 * BLOCK].fill(0);
@@ -473,7 +474,7 @@ fn a_broken_promise_names_the_write_the_sync_and_what_is_there() {
     assert_eq!(outcome.broken[0].class, "short");
 }
 
-/// Even if the ledger lost its end, damage to promised data is not mistaken for newer data.
+/// Checks that damage to promised data is not mistaken for newer data, even if the end of the ledger was lost.
 #[test]
 fn every_flipped_bit_of_a_promised_block_is_found() {
     let model = three_writes();
@@ -504,7 +505,8 @@ fn ledgers_of_different_boots_are_not_mixed() {
     );
 }
 
-/// Large acknowledged writes, one after another at the same place; the last record of the ledger is truncated.
+/// Returns large acknowledged writes, one after another at the same place; the last record of the ledger is
+/// truncated.
 fn large_writes(length: usize, interval: u32, count: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
     let rule = Rule { interval: (interval > 0).then_some(interval), ..plain_rule() };
     let mut ledger = Vec::new();
@@ -542,7 +544,8 @@ fn large_writes(length: usize, interval: u32, count: u64) -> (Vec<u8>, Vec<Vec<u
     (ledger, contents)
 }
 
-/// The cost is linear in the damage, not quadratic: blocks of 8 MiB with some or all bytes of every sector wrong.
+/// Checks that the cost is linear in the damage, not quadratic, with blocks of 8 MiB in which some or all bytes
+/// of every sector are wrong.
 #[test]
 fn damage_of_large_blocks_is_found_with_linear_work() {
     const LENGTH: usize = 8 << 20;

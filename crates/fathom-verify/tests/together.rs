@@ -1,4 +1,4 @@
-//! Multi-buffer checksums change neither the written data nor the findings of a check.
+//! Checks that multi-buffer checksums change neither the written data nor the findings of a check.
 
 use fathom_verify::check::{Reading, check, check_with};
 use fathom_verify::draft::Drafts;
@@ -31,7 +31,7 @@ fn write(number: usize, seed: u64) -> Write {
 }
 
 proptest! {
-    /// Most writes have one length and predicted seeds, some do not.
+    /// Returns writes: most have one length and predicted seeds, but some do not.
     #[test]
     fn writes(
         rule in rules(),
@@ -49,7 +49,7 @@ proptest! {
         }
     }
 
-    /// Some bytes are corrupted.
+    /// Returns reads of which some bytes are corrupted.
     #[test]
     fn reads(
         rule in rules(),

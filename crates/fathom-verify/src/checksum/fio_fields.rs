@@ -1,16 +1,17 @@
-//! What fio stores for SHA-256 and SHA-512, which is not their digest.
+//! The values that fio stores for SHA-256 and SHA-512, which are not the digests.
 //!
-//! For SHA-256 it appends the length of the message with its bytes in the wrong order, and keeps the lowest byte of each of the
-//! eight words of the result, before the last 64 bytes that were hashed. For SHA-512 the current layout has the digest, followed
-//! by the second half of the last 128 bytes that were hashed; the first layout (fio 3.33) has no result at all but the end of the
-//! data. To exchange data in both directions, the same bytes are generated and compared here.
+//! For SHA-256, fio appends the length of the message with its bytes in the wrong order, and keeps the lowest
+//! byte of each of the eight words of the result, before the last 64 bytes that were hashed. For SHA-512 the
+//! current layout has the digest, followed by the second half of the last 128 bytes that were hashed; the first
+//! layout (fio 3.33) contains no digest, but the end of the data. To exchange data in both directions, the same
+//! bytes are generated and compared here.
 
 use crate::header::HeaderFormat;
 use crate::method::Method;
 use crate::sum::Checksum;
 
-/// Fills `room`, the checksum field, for `data`, whose checksum `sum` computes; false for methods that store their checksum
-/// unchanged.
+/// Fills `room`, the checksum field, for `data`, whose checksum `sum` computes. Returns false for methods that
+/// store their checksum unchanged.
 pub(super) fn store(
     method: Method,
     format: HeaderFormat,
@@ -27,18 +28,18 @@ pub(super) fn store(
     true
 }
 
-/// True if the stored bytes depend little on the data.
+/// True if the stored bytes depend only slightly on the data.
 pub(crate) fn is_weak(method: Method, format: HeaderFormat) -> bool {
     format == HeaderFormat::First && matches!(method, Method::Sha256 | Method::Sha512)
 }
 
-/// The digest, followed by the second half of the last hashed block.
+/// Stores the digest, followed by the second half of the last hashed block.
 fn sha512(data: &[u8], digest: &Checksum, room: &mut [u8]) {
     const BLOCK: usize = 128;
     const LENGTH_AT: usize = 112;
     let rest = data.len() % BLOCK;
     let mut last = [0; BLOCK];
-    // If the rest is longer, the length goes into a separate block.
+    // If the remainder leaves no space for the length, the length goes into a separate block.
     if rest < LENGTH_AT {
         last[..rest].copy_from_slice(&data[data.len() - rest..]);
         last[rest] = 0x80;
@@ -69,13 +70,13 @@ fn sha256(data: &[u8], room: &mut [u8]) {
     }
 }
 
-/// The end of the data that is not a whole block of 128 bytes, padded with the first block's bytes.
+/// Stores the end of the data that does not fill a block of 128 bytes, padded with bytes of the first block.
 fn end_of_data(data: &[u8], room: &mut [u8]) {
     const BLOCK: usize = 128;
     let rest = data.len() % BLOCK;
     match data.get(rest..BLOCK) {
         Some(behind) => room[rest..BLOCK].copy_from_slice(behind),
-        // There was no first block.
+        // The data is shorter than a block, so it is padded with zeros.
         None => room[rest..BLOCK].fill(0),
     }
     room[..rest].copy_from_slice(&data[data.len() - rest..]);
@@ -100,7 +101,7 @@ mod tests {
         unreachable!("this field has no digest")
     }
 
-    /// The first block that fio 3.33 writes with verify=sha256 and 4 KiB blocks.
+    /// Checks the first block that fio 3.33 writes with verify=sha256 and 4 KiB blocks.
     #[test]
     fn sha256_of_fio_3_33() {
         let mut block = vec![0; 4096];
@@ -115,7 +116,7 @@ mod tests {
         );
     }
 
-    /// The first blocks that fio 3.41 writes, of 512 and of 4096 bytes.
+    /// Checks the first blocks that fio 3.41 writes, of 512 and of 4096 bytes.
     #[test]
     fn fields_of_the_current_layout() {
         let rows = [
@@ -157,7 +158,7 @@ mod tests {
         }
     }
 
-    /// If the rest leaves no room for its length, the length is in a separate block.
+    /// Checks that the length is in a separate block if the remainder leaves no space for it.
     #[test]
     fn any_length_has_its_field() {
         for length in 0..300usize {
@@ -176,8 +177,8 @@ mod tests {
         }
     }
 
-    /// The previous content of the field must not show: a check begins with zeros, a write with the block's
-    /// content.
+    /// Checks that the previous content of the field has no effect: a check begins with zeros, and a write with
+    /// the block's content.
     #[test]
     fn short_data_fills_the_whole_field() {
         for length in 0..300 {
@@ -189,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The same with verify=sha512.
+    /// Checks the first block that fio 3.33 writes with verify=sha512.
     #[test]
     fn sha512_of_fio_3_33() {
         let mut block = vec![0; 4096];

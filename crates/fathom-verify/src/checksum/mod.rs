@@ -1,4 +1,4 @@
-//! Checksums over the data of an interval: how they are stored, and which stored forms are valid.
+//! Checksums over the data of an interval: how they are stored, and which stored values are valid.
 
 mod fio_fields;
 mod together;
@@ -11,9 +11,9 @@ pub(crate) use fio_fields::is_weak;
 pub(crate) use together::{checksums, is_faster_together};
 
 impl Checksum {
-    /// True if `field` holds this checksum of this method. SHA-1 and SHA-2 occur in native byte order as well
-    /// as in the order of their standard; both are valid. The bytes after the checksum must be those of fio,
-    /// as in `usual`, or the zeros of earlier versions of fathom: every byte of the field is checked.
+    /// True if `field` holds this checksum of this method. SHA-1 and SHA-2 are valid in native byte order and
+    /// in the order of their standard. Every byte of the field is checked: the bytes after the checksum must
+    /// equal those of fio, which `usual` holds, or be zeros, as in earlier versions of fathom.
     pub fn is_stored_as(&self, method: Method, field: &[u8], usual: &[u8]) -> bool {
         let (stored, rest) = field.split_at(self.bytes().len().min(field.len()));
         if rest.iter().any(|&byte| byte != 0) && usual.get(stored.len()..) != Some(rest) {
@@ -35,7 +35,8 @@ pub fn store(method: Method, format: HeaderFormat, data: &[u8], known: Option<&C
     }
 }
 
-/// Word size for byte swapping: SHA-1 and SHA-2 are calculated with such words.
+/// Returns the size of the words in which the bytes may be swapped: SHA-1 and SHA-2 are calculated with such
+/// words.
 fn turned_word(method: Method) -> Option<usize> {
     match method {
         Method::Sha1 | Method::Sha256 => Some(4),
@@ -49,7 +50,7 @@ pub(crate) fn may_be_stored_otherwise(method: Method) -> bool {
     turned_word(method).is_some()
 }
 
-/// True if the field holds only a SHA-2 digest, as earlier versions of fathom stored it.
+/// True if the field holds only a SHA-2 digest, which earlier versions of fathom stored.
 pub fn is_mere_digest(method: Method, format: HeaderFormat, place: &[u8]) -> bool {
     let digest = match method {
         Method::Sha256 => 32,
@@ -60,7 +61,7 @@ pub fn is_mere_digest(method: Method, format: HeaderFormat, place: &[u8]) -> boo
         && place.get(digest..).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
 }
 
-/// The checksum of `data`; empty for methods without one.
+/// Returns the checksum of `data`; empty for methods without a checksum.
 pub fn checksum(method: Method, data: &[u8]) -> Checksum {
     method.function().map_or(Checksum::NONE, |function| function(data))
 }
@@ -69,7 +70,8 @@ pub fn checksum(method: Method, data: &[u8]) -> Checksum {
 mod tests {
     use super::*;
 
-    /// The values of fio 3.33 for 4096 bytes of 0x5a, without its 40-byte header and the checksum itself.
+    /// Checks the values of fio 3.33 for 4096 bytes of 0x5a, without its 40-byte header and the checksum
+    /// itself.
     #[test]
     fn values_of_fio() {
         let cases: [(Method, &str); 14] = [
@@ -92,7 +94,7 @@ mod tests {
                 "176e9964bcb196d918bb7d23d4646434de0164c5c63e2a7f6edf99de315176458ac17c7229ec6aed86ce3068de70e63b\
                  d2b640b27cc97a4ed2810c68f6fb3fb1",
             ),
-            // The standard's value, which fio 3.33 does not store.
+            // This is the value of the standard, which fio 3.33 does not store.
             (Method::Sha256, "99bb5da052127ddb17c120f68108013bb7d5f18cece3e4c0c45553fed116f547"),
             (
                 Method::Sha512,

@@ -6,14 +6,14 @@ use crate::method::Method;
 use crate::sum::Checksum;
 use fathom_lanes::{MD5_LANES, SHA512_LANES, Vectors};
 
-/// Below this, empty lanes cost more than SIMD gains.
+/// Minimum number of messages. For fewer messages, empty lanes cost more time than SIMD saves.
 const FEWEST: usize = 2;
 
 /// True if this method has a multi-buffer implementation on this processor.
 pub(crate) fn is_faster_together(method: Method, format: HeaderFormat) -> bool {
     let has_lanes = match method {
         Method::Md5 => true,
-        // Headers of the first layout do not hold a digest.
+        // Headers of the first layout do not contain a digest, so none is computed.
         Method::Sha512 => format == HeaderFormat::Current,
         _ => false,
     };
@@ -51,7 +51,7 @@ fn in_lanes<const BYTES: usize, const LANES: usize>(
     if messages.len() < FEWEST {
         return messages.iter().map(alone).collect();
     }
-    // Spare lanes repeat the first message.
+    // Unused lanes repeat the first message.
     let lanes = std::array::from_fn(|lane| *messages.get(lane).unwrap_or(&messages[0]));
     together(lanes)[..messages.len()].iter().map(|sum| Checksum::of_bytes(sum)).collect()
 }
@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Any number of messages, in runs of equal length.
+        /// Checks any number of messages, in runs of equal length.
         #[test]
         fn each_is_that_of_its_message(
             method in prop::sample::select(Method::ALL),

@@ -1,10 +1,10 @@
-//! Reads a ledger back.
+//! Reads a ledger.
 
 use super::record::{Issued, Record, Records, Start, SyncKind, looks_like_ledger};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// Why a ledger cannot be used.
+/// The reason for which a ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccountError {
     /// The beginning of the ledger is missing.
@@ -13,7 +13,7 @@ pub enum AccountError {
     /// Not a ledger.
     #[error("not a ledger: verify_ledger= creates them")]
     NoLedger,
-    /// A file number that the start record does not define.
+    /// A record has a file number that the start record does not define.
     #[error("a record names file number {file} of {files}: the ledger is damaged")]
     UnknownFile {
         /// The number of the file.
@@ -21,22 +21,22 @@ pub enum AccountError {
         /// Number of files.
         files: usize,
     },
-    /// More than one ledger.
+    /// The file contains more than one ledger.
     #[error("the file holds two ledgers, one after the other")]
     TwoLedgers,
-    /// An impossible rule for blocks.
+    /// The rule for blocks is impossible.
     #[error("its rule for blocks is impossible: the ledger is damaged")]
     ImpossibleRule,
-    /// A write outside all files.
+    /// A write is outside of all files.
     #[error("write {number} has an impossible offset: the ledger is damaged")]
     ImpossibleOffset {
         /// The number of the write.
         number: u64,
     },
-    /// An end record without a start.
+    /// An end record has no matching start.
     #[error("number {id} ends but never began: the ledger is damaged")]
     NeverBegan {
-        /// The number in the ledger.
+        /// Number of the operation in the ledger.
         id: u64,
     },
 }
@@ -50,48 +50,48 @@ pub struct Account {
     pub operations: Vec<Operation>,
     /// Syncs, in the order in which they began.
     pub syncs: Vec<Sync>,
-    /// The job ended, so nothing is missing after the last record.
+    /// True if the job has ended, so no operation is missing after the last record.
     pub is_complete: bool,
-    /// Time of the last record, ns.
+    /// Time of the last record in ns.
     pub last_ns: u64,
-    /// Bytes at the end that are not a whole record.
+    /// Number of bytes at the end that are not a whole record.
     pub bytes_ignored: usize,
 }
 
-/// A write or a trim, with its outcome.
+/// A write or a trim with its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// The operation and its location.
     pub issued: Issued,
-    /// Its end, if known.
+    /// End of the operation, if known.
     pub end: Option<End>,
 }
 
 /// A sync of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sync {
-    /// Number in its ledger.
+    /// Number of the sync in its ledger.
     pub id: u64,
     /// Kind.
     pub kind: SyncKind,
     /// Number of the file.
     pub file: u32,
-    /// Start time, ns.
+    /// Start time in ns.
     pub begun_ns: u64,
-    /// Its outcome, if known.
+    /// Outcome of the sync, if known.
     pub end: Option<End>,
 }
 
 /// The end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Monotonic clock, ns.
+    /// Time on the monotonic clock in ns.
     pub time_ns: u64,
-    /// False if it failed.
+    /// False if the operation failed.
     pub is_well: bool,
 }
 
-/// The number of the operation that a [`Record::Ended`] refers to.
+/// The operation to which a [`Record::Ended`] refers, with its index.
 #[derive(Clone, Copy)]
 enum Open {
     Operation(usize),

@@ -1,4 +1,4 @@
-//! Compares the storage's content with its promises.
+//! Compares the content of the storage with its promises.
 
 use super::account::Account;
 use super::contents::Contents;
@@ -6,8 +6,8 @@ use super::judge::Judge;
 use super::outcome::{CheckError, FileToCheck, Outcome, ReadError};
 use super::promises::{After, claims, places};
 
-/// Checks files against their ledgers. `until`, on the monotonic clock in ns, is when the storage went down.
-/// `read` fills a buffer from an offset of a file, by index, as far as data exists.
+/// Checks files against their ledgers. `until` is the time in ns on the monotonic clock at which the storage
+/// failed. `read` fills a buffer from an offset of a file, by index, as far as data exists.
 pub fn check(
     accounts: &[Account],
     files: &[FileToCheck],

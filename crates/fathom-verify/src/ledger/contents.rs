@@ -6,10 +6,11 @@ use crate::stamp::{Write, split_time, stamp};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Bytes of writes kept in memory; a large write may be needed for each of its blocks.
+/// Maximum number of bytes of writes kept in memory, because a large write may be needed for each of its
+/// blocks.
 const MOST_KEPT: usize = 128 << 20;
 
-/// The content of writes, with a cache of the last ones.
+/// Generates the content of writes; the last contents are cached.
 pub(super) struct Contents<'a> {
     accounts: &'a [Account],
     kept: HashMap<(usize, usize), Rc<[u8]>>,
@@ -21,7 +22,7 @@ impl<'a> Contents<'a> {
         Contents { accounts, kept: HashMap::new(), bytes_kept: 0 }
     }
 
-    /// The write of a claim.
+    /// Returns the write of a claim.
     pub(super) fn write(&self, claim: &Claim) -> Write {
         let account = &self.accounts[claim.ledger];
         let issued = &account.operations[claim.operation].issued;
@@ -34,7 +35,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// All bytes of a write.
+    /// Returns all bytes of a write.
     pub(super) fn of(&mut self, claim: &Claim) -> Rc<[u8]> {
         let key = (claim.ledger, claim.operation);
         if let Some(bytes) = self.kept.get(&key) {

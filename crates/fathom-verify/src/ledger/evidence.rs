@@ -1,4 +1,4 @@
-//! Data without a record: the last records of a ledger may be lost together with its machine although their
+//! Recognises data without a record. The last records of a ledger may be lost with its machine, although their
 //! writes have reached the storage.
 
 use crate::check::{Reading, check};
@@ -7,7 +7,7 @@ use crate::rule::Rule;
 use crate::stamp::exchange;
 use fathom_random::HASH_FACTOR;
 
-/// The header of a block that is valid in itself and at the offset it declares.
+/// Returns the header of a block if it is valid and the block is at the offset that the header declares.
 pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Header> {
     if !rule.method.has_header() {
         return None;
@@ -22,18 +22,18 @@ pub(super) fn sound_header(rule: &Rule, block: &[u8], offset: u64) -> Option<Hea
     Header::decode(&block, rule.format)
 }
 
-/// Position of the header in a block of this length.
+/// Returns the position of the header in a block of this length.
 pub(super) fn place_of_header(rule: &Rule, length: u64) -> u64 {
     let (at, room) = (u64::from(rule.header_offset), rule.header_room(rule.format) as u64);
     if at >= room && at + room <= length { at } else { 0 }
 }
 
-/// A header at the start of these bytes that is sound in itself.
+/// Returns the header at the start of these bytes if it is valid.
 pub(super) fn header_in(rule: &Rule, bytes: &[u8]) -> Option<Header> {
     Header::decode(bytes, rule.format).filter(|header| header.is_sound(bytes))
 }
 
-/// A sound header at the start of a sector; the block after it may be torn.
+/// Returns a valid header at the start of a sector; the block after it may be torn.
 pub(super) fn header_at(rule: &Rule, sector: &[u8], into_block: usize) -> Option<Header> {
     let at = (rule.header_offset as usize).checked_sub(into_block)?;
     let bytes = sector.get(at..)?;
@@ -50,14 +50,14 @@ pub(super) fn has_place_of_header(rule: &Rule, sector: &[u8], into_block: usize)
         && at + HeaderFormat::First.length() <= into_block + sector.len()
 }
 
-/// True if a sector is generated from any seed: each row of four words is a number times 1, 2, 3 and 5, and
-/// the number changes from row to row by a known factor. `into_block` is the sector's position in its block,
-/// a multiple of a row.
+/// True if a sector was generated from a seed, which may be any: each row of four words is a number times 1, 2,
+/// 3 and 5, and the number is multiplied by a known factor from row to row. `into_block` is the sector's
+/// position in its block, a multiple of a row.
 pub(super) fn comes_from_a_seed(rule: &Rule, sector: &[u8], into_block: usize) -> bool {
     const ROW: usize = 32;
     let room = rule.header_room(rule.format);
     let header = rule.header_offset as usize;
-    // Header, checksum, and the bytes swapped with them.
+    // Header, checksum, and the bytes swapped with them do not come from the seed.
     let is_other = |at: usize| at < room + ROW || (header..header + room + ROW).contains(&(at + ROW - 1));
     let is_filled = |index: &usize| !is_other(into_block + index * ROW);
     let number = |row: usize| {

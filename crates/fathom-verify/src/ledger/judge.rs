@@ -1,4 +1,4 @@
-//! Judges places: which sectors break a promise, and what is there instead.
+//! Judges places: finds the sectors that break a promise, and identifies their content.
 
 use super::account::Account;
 use super::contents::Contents;
@@ -14,15 +14,15 @@ use crate::stamp::Write;
 use crate::verdict::{History, Suspect, Verdict, classify};
 use std::ops::Range;
 
-/// Atomic unit of storage: of a write that was not promised, some sectors may be there.
+/// Atomic unit of storage in bytes. Of a write that was not promised, any sectors may have been stored.
 const SECTOR: u64 = 512;
-/// Memory copies are atomic per word: the copy stops anywhere if its process is killed, and continues while the page is on its
-/// way to the device.
+/// Atomic unit of memory copies in bytes. The copy may stop anywhere if its process is killed, and may still be
+/// in progress while the page is written to the device.
 const WORD: usize = 8;
-/// Number of broken promises listed individually.
+/// Maximum number of broken promises that are listed individually.
 const MOST_TOLD: usize = 10_000;
 
-/// Fills a buffer from an offset of the file, and returns how much there is.
+/// Fills a buffer from an offset of the file, and returns the number of bytes available.
 pub(super) type Read<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<usize, ReadError>;
 
 /// Judges the places of one file.
@@ -30,21 +30,21 @@ pub(super) struct Judge<'a> {
     pub(super) accounts: &'a [Account],
     pub(super) file: &'a FileToCheck,
     pub(super) contents: Contents<'a>,
-    /// The ledger was lost with its machine, perhaps before its last writes.
+    /// True if the ledger was lost with its machine, possibly with its last writes.
     pub(super) misses_the_end: bool,
     pub(super) read: Read<'a>,
     pub(super) outcome: &'a mut Outcome,
 }
 
-/// Content of a place.
+/// The content of a place.
 struct Held {
     bytes: Vec<u8>,
-    /// Bytes from here on are beyond the end of the file.
+    /// Number of bytes of the place before the end of the file.
     present: usize,
 }
 
 impl Held {
-    /// The bytes of a sector of the place.
+    /// Returns the bytes of a sector of the place.
     fn part(&self, place: &Place<'_>, sector: &Range<u64>) -> &[u8] {
         &self.bytes[(sector.start - place.start) as usize..(sector.end - place.start) as usize]
     }
@@ -70,7 +70,7 @@ impl Judge<'_> {
         };
         let mut candidates: Vec<&Claim> =
             place.claims.iter().copied().filter(|claim| place.may_hold(claim)).collect();
-        // The latest is the most likely.
+        // The latest write is the most likely, so it is tried first.
         candidates.reverse();
         let is_whole = |claim: &&Claim| {
             let from = (place.start - claim.start) as usize;
@@ -82,7 +82,8 @@ impl Judge<'_> {
         self.judge_sectors(place, promised, &candidates, &held)
     }
 
-    /// No single write matches: sectors may come from several. The cost is one pass over the place per write.
+    /// Judges each sector if no single write matches, because sectors may come from several writes. The cost is
+    /// one pass over the place per write.
     fn judge_sectors(
         &mut self,
         place: &Place<'_>,
@@ -117,7 +118,7 @@ impl Judge<'_> {
         self.report_wrong_blocks(place, promised, &wrong)
     }
 
-    /// The sectors that match one of these writes.
+    /// Returns the sectors that match one of these writes.
     fn sectors_of(
         &mut self,
         place: &Place<'_>,
@@ -137,7 +138,7 @@ impl Judge<'_> {
         found
     }
 
-    /// Whether each word of a sector matches one of these writes.
+    /// True for each sector of which each word matches one of these writes.
     fn is_of_several(
         &mut self,
         place: &Place<'_>,
@@ -156,7 +157,7 @@ impl Judge<'_> {
         found.iter().all(|found| *found)
     }
 
-    /// The sectors that belong to a write after the last record.
+    /// Returns the sectors that belong to a write after the last record.
     fn newer_sectors(
         &mut self,
         place: &Place<'_>,
@@ -174,7 +175,7 @@ impl Judge<'_> {
         if !self.misses_the_end {
             return Ok(found);
         }
-        // Only a part of such a write may have reached the storage.
+        // A part of such a write may not have reached the storage, and may hold an older write.
         let mut is_older = None;
         for (index, sector) in grid.iter().enumerate().filter(|(index, _)| !found[*index]).collect::<Vec<_>>()
         {
@@ -184,7 +185,7 @@ impl Judge<'_> {
             found[index] = if let Some(header) = evidence::header_at(rule, bytes, into_block) {
                 self.is_later(&header) && header.offset == block.start
             } else if evidence::has_place_of_header(rule, bytes, into_block) {
-                // A header is written with its sector, as a whole.
+                // A header lies within one sector, which is written as a whole.
                 false
             } else if evidence::comes_from_a_seed(rule, bytes, into_block) {
                 !is_older.get_or_insert_with(|| self.sectors_of(place, grid, &place.claims, held))[index]
@@ -195,14 +196,14 @@ impl Judge<'_> {
         Ok(found)
     }
 
-    /// True for the header of a write after the last record.
+    /// True for the header of a write issued after the last record.
     fn is_later(&self, header: &Header) -> bool {
         let mut accounts = self.file.members.iter().map(|&(ledger, _)| &self.accounts[ledger]);
         accounts.any(|account| account.start.clone == header.thread && header.time_ns() > account.last_ns)
     }
 
-    /// Whole blocks, over or into a place, written after the last record. They need not be aligned to their
-    /// length: any sector may begin with a header, and only after a header is the block read.
+    /// Whole blocks, over or into a place, written after the last record. Blocks need not be aligned to their
+    /// length, so any sector may begin with a header. A block is read only if a header was found.
     fn newer_blocks(&mut self, place: &Place<'_>, promised: &Claim) -> Result<Vec<Range<u64>>, Unusable> {
         const STRETCH: u64 = 1 << 20;
         let rule = &self.accounts[promised.ledger].start.rule;
@@ -219,7 +220,7 @@ impl Judge<'_> {
             let mut start = place.start.saturating_sub(length - 1).next_multiple_of(SECTOR);
             while start < place.end {
                 let end = start.saturating_add(STRETCH).min(place.end);
-                // Headers that begin before the end may extend beyond it.
+                // One more sector is read, because a header that begins before the end may extend beyond it.
                 let Ok(held) = self.fetch(start + header_at, end - start + SECTOR)? else {
                     start = end;
                     continue;
@@ -362,7 +363,7 @@ impl Judge<'_> {
         });
     }
 
-    /// Reads a range; the inner error is an unreadable range.
+    /// Reads a range; the inner error is a range that cannot be read.
     fn fetch(&mut self, start: u64, length: u64) -> Result<Result<Held, Unreadable>, Unusable> {
         let mut bytes = vec![0; length as usize];
         match (self.read)(start, &mut bytes) {
@@ -373,21 +374,21 @@ impl Judge<'_> {
     }
 }
 
-/// The block with its own header around a byte of a write.
+/// Returns the block with its own header around a byte of a write.
 fn block_around(rule: &Rule, claim: &Claim, byte: u64) -> Range<u64> {
     let interval = rule.interval_of((claim.end - claim.start) as usize).max(1) as u64;
     let start = claim.start + (byte - claim.start) / interval * interval;
     start..(start + interval).min(claim.end)
 }
 
-/// The sectors of a range, clipped to it.
+/// Returns the sectors of a range, clipped to it.
 fn sectors(start: u64, end: u64) -> impl Iterator<Item = Range<u64>> {
     let first = start / SECTOR;
     (first..end.div_ceil(SECTOR))
         .map(move |sector| (sector * SECTOR).max(start)..((sector + 1) * SECTOR).min(end))
 }
 
-/// The ledger as the history for verdicts.
+/// Provides the ledger as the history for verdicts.
 struct Recorded<'a> {
     accounts: &'a [Account],
     contents: &'a Contents<'a>,

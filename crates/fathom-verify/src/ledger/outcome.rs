@@ -8,18 +8,18 @@ use thiserror::Error;
 /// A file to check, and its writers.
 #[derive(Clone, Debug)]
 pub struct FileToCheck {
-    /// Its name in the outcome.
+    /// Name of the file in the outcome.
     pub name: String,
-    /// The ledgers that name it, by index, and its number in each.
+    /// Indices of the ledgers that name the file, with the number of the file in each.
     pub members: Vec<(usize, u32)>,
 }
 
-/// Why a file returned no data.
+/// The reason for which a file returned no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
-    /// It is unusable, so nothing can be checked.
+    /// The file is unusable, so it cannot be checked.
     Unusable(Unusable),
-    /// This part cannot be read.
+    /// This part of the file cannot be read.
     Unreadable(Unreadable),
 }
 
@@ -33,7 +33,7 @@ pub struct Unusable(pub String);
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// Why there is no result.
+/// The reason for which there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Ledgers for one file are from different boots of the machine, so the order of their writes is unknown.
@@ -43,28 +43,28 @@ pub enum CheckError {
         /// Indices of two such ledgers.
         ledgers: (usize, usize),
     },
-    /// An unusable file.
+    /// A file is unusable.
     Unusable(Unusable),
 }
 
-/// Results over all files.
+/// The results of all files.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
-    /// Number of promised writes per ledger.
+    /// Number of promised writes of each ledger.
     pub promised_writes: Vec<u64>,
-    /// Bytes with a promise, which were checked.
+    /// Number of bytes with a promise, which were checked.
     pub bytes_checked: u64,
-    /// Bytes written without a promise.
+    /// Number of bytes written without a promise.
     pub bytes_not_promised: u64,
-    /// Checked places: byte ranges covered by the same writes.
+    /// Number of places checked. A place is a byte range covered by the same writes.
     pub places_checked: u64,
-    /// Of these, places with parts of several writes, as allowed.
+    /// Number of these places that hold parts of several writes, as allowed.
     pub places_mixed: u64,
-    /// Of these, places with data newer than the ledger, and right as far as can be determined.
+    /// Number of these places that hold data newer than the ledger, which is right as far as can be determined.
     pub places_newer: u64,
     /// Number of broken promises.
     pub broken_count: u64,
-    /// The first of them, in order of files and places.
+    /// The first broken promises, in the order of files and places.
     pub broken: Vec<BrokenPromise>,
 }
 
@@ -73,51 +73,52 @@ pub struct Outcome {
 pub struct BrokenPromise {
     /// Name of the file.
     pub file: String,
-    /// First byte of the block in the file.
+    /// Offset of the block in the file.
     pub offset: u64,
-    /// Bytes of the block.
+    /// Length of the block in bytes.
     pub length: u64,
-    /// The first byte that breaks the promise.
+    /// Offset of the first byte that breaks the promise.
     pub first_wrong: u64,
-    /// The minimum content that should be there.
+    /// The promised write; it or a later write should be there.
     pub promised: PromisedWrite,
-    /// What was found: `short` beyond the end of the file, `unreadable`, or the class of the verdict.
+    /// The content that was found: `short` beyond the end of the file, `unreadable`, or the class of the
+    /// verdict.
     pub class: &'static str,
-    /// The same as a sentence.
+    /// A sentence about the content that was found.
     pub sentence: String,
     /// The verdict, if there is data to judge.
     pub verdict: Option<Verdict>,
-    /// The write found instead, if the ledger has it.
+    /// The write that was found instead, if the ledger contains it.
     pub found: Option<FoundWrite>,
 }
 
 /// A promised write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PromisedWrite {
-    /// Index of its ledger.
+    /// Index of the ledger of the write.
     pub ledger: usize,
-    /// Its number in the job.
+    /// Number of the write in the job.
     pub number: u64,
     /// Its seed.
     pub seed: u64,
-    /// The time at which it was issued, ns.
+    /// Time at which the write was issued, in ns.
     pub issued_ns: u64,
-    /// The time at which it was acknowledged, ns.
+    /// Time at which the write was acknowledged, in ns.
     pub acknowledged_ns: u64,
-    /// Start of the promise, ns.
+    /// Start of the promise in ns.
     pub since_ns: u64,
-    /// Reason of the promise.
+    /// Reason for the promise.
     #[serde(flatten)]
     pub by: PromisedBy,
 }
 
-/// An older write found.
+/// An older write that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundWrite {
-    /// Index of its ledger.
+    /// Index of the ledger of the write.
     pub ledger: usize,
-    /// Its number in the job.
+    /// Number of the write in the job.
     pub number: u64,
-    /// The time at which it was issued, ns.
+    /// Time at which the write was issued, in ns.
     pub issued_ns: u64,
 }

@@ -1,46 +1,46 @@
-//! Promises of the storage: which writes are promised, and which of them a place may hold.
+//! Promises of the storage: determines which writes are promised, and which writes a place may hold.
 
 use super::account::{Account, Sync};
 use super::record::SyncKind;
 use serde::Serialize;
 
-/// The kind of failure.
+/// The kind of failure before the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum After {
-    /// The machine or the device went down: synced data is promised.
+    /// The machine or the device lost power: synced data is promised.
     PowerCut,
-    /// The process ended, the machine did not: acknowledged data is promised.
+    /// The process ended but the machine did not: acknowledged data is promised.
     Kill,
 }
 
-/// Reason of a promise.
+/// The reason for a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum PromisedBy {
-    /// Its acknowledgement, after the end of a process.
+    /// The acknowledgement of the write, after the end of a process.
     Acknowledgement,
-    /// Its acknowledgement, because the file is open for synchronous writes.
+    /// The acknowledgement of the write, because the file is open for synchronous writes.
     SynchronousWrite,
     /// A sync.
     Sync {
-        /// Index of its ledger.
+        /// Index of the ledger of the sync.
         ledger: usize,
-        /// Its number in the ledger.
+        /// Number of the sync in the ledger.
         id: u64,
         /// Its kind.
         kind: SyncKind,
-        /// The time at which it began, ns.
+        /// Time at which the sync began, in ns.
         begun_ns: u64,
-        /// End time, ns.
+        /// Time at which the sync ended, in ns.
         ended_ns: u64,
     },
 }
 
-/// A promise: its start and its reason.
+/// A promise, with its start and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// Monotonic clock, ns.
+    /// Start of the promise on the monotonic clock, in ns.
     pub since_ns: u64,
     /// The reason.
     pub by: PromisedBy,
@@ -51,17 +51,17 @@ pub struct Promise {
 pub struct Claim {
     /// Index of the ledger.
     pub ledger: usize,
-    /// Index among its operations.
+    /// Index among the operations of the ledger.
     pub operation: usize,
     /// First byte.
     pub start: u64,
     /// End.
     pub end: u64,
-    /// The time at which it was issued, ns.
+    /// Time at which it was issued, in ns.
     pub issued_ns: u64,
-    /// When it ended, successfully or not, ns; `None` if unknown.
+    /// Time at which it ended, successfully or not, in ns; `None` if unknown.
     pub ended_ns: Option<u64>,
-    /// It may leave any content: a trim, or a write that failed.
+    /// True if it may leave any content: a trim, or a write that failed.
     pub leaves_anything: bool,
     /// The promise, if there is one.
     pub promise: Option<Promise>,
@@ -74,28 +74,28 @@ pub struct Place<'a> {
     pub start: u64,
     /// End.
     pub end: u64,
-    /// All operations on it, in the order in which they were issued.
+    /// All operations on the place, in the order in which they were issued.
     pub claims: Vec<&'a Claim>,
     /// The last promised write.
     pub promised: Option<&'a Claim>,
 }
 
 impl Place<'_> {
-    /// Whether the place may hold this write: no promised write was issued after its end.
+    /// True if the place may hold this write: no promised write was issued after its end.
     pub fn may_hold(&self, claim: &Claim) -> bool {
         let Some(promised) = self.promised else { return true };
         claim.ended_ns.is_none_or(|ended_ns| ended_ns >= promised.issued_ns)
     }
 
-    /// Whether any content is allowed.
+    /// True if any content is allowed.
     pub fn may_hold_anything(&self) -> bool {
         self.promised.is_none()
             || self.claims.iter().any(|claim| claim.leaves_anything && self.may_hold(claim))
     }
 }
 
-/// The claims of one file. `members` are ledgers and the file's number in each; nothing after `until` counts
-/// as ended.
+/// Returns the claims on one file. `members` are ledgers with the file's number in each; no operation counts as
+/// ended after `until`.
 pub fn claims(accounts: &[Account], members: &[(usize, u32)], after: After, until: u64) -> Vec<Claim> {
     let syncs = Syncs::of(accounts, members, until);
     let mut claims = Vec::new();
@@ -138,9 +138,10 @@ pub fn claims(accounts: &[Account], members: &[(usize, u32)], after: After, unti
 
 /// The syncs of one file.
 struct Syncs {
-    /// Successful syncs, by their begin; each with the one that ended first among itself and its successors.
+    /// Successful syncs in the order of their start. Each has the promise of the sync that ended first among
+    /// itself and its successors.
     good: Vec<(u64, Promise)>,
-    /// Begin and end of failed syncs.
+    /// Start and end of failed syncs.
     failed: Vec<(u64, u64)>,
 }
 
@@ -170,14 +171,14 @@ impl Syncs {
         Syncs { good, failed }
     }
 
-    /// The first sync that made data acknowledged at this time durable.
+    /// Returns the promise of the first sync that made data acknowledged at this time durable.
     fn first_after(&self, acknowledged_ns: u64) -> Option<Promise> {
         let index = self.good.partition_point(|(begun_ns, _)| *begun_ns <= acknowledged_ns);
         self.good.get(index).map(|(_, sync)| *sync)
     }
 
-    /// After a failed sync the kernel may have dropped data that was not durable, and a later sync does not
-    /// report it.
+    /// Withdraws promises after a failed sync. The kernel may then have dropped data that was not durable, and
+    /// a later sync does not report the loss.
     fn take_back_what_failed(&self, claim: &mut Claim, durable: Option<Promise>) {
         let is_meant = |&(begun_ns, ended_ns): &(u64, u64)| {
             claim.issued_ns < ended_ns && durable.is_none_or(|durable| durable.since_ns > begun_ns)

@@ -1,19 +1,20 @@
-//! The encoded records of a ledger. A record is its kind (1 byte), the length of its fields (4 bytes), the fields, and a
-//! CRC-32C of all that; numbers are little endian. The first record of a ledger is the [`Start`]. Records are never changed,
-//! so a ledger truncated anywhere still holds every record before that point.
+//! The encoded records of a ledger. A record consists of its kind (1 byte), the length of its fields (4 bytes),
+//! the fields, and a CRC-32C of these bytes. Numbers are little-endian. The first record of a ledger is the
+//! [`Start`]. Records are never changed, so a ledger truncated anywhere still holds every record before that
+//! point.
 
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
 
-/// The first bytes of the fields of a [`Start`].
+/// First bytes of the fields of a [`Start`].
 const MAGIC: &[u8; 8] = b"FATHOMLG";
 /// Version of the records.
 const VERSION: u32 = 1;
-/// Kind and length before the fields.
+/// Size in bytes of kind and length, which precede the fields.
 const FRONT: usize = 5;
-/// The checksum after them.
+/// Size in bytes of the checksum, which follows the fields.
 const CHECKSUM: usize = 4;
-/// Maximum length of a record: anything beyond is damage.
+/// Maximum length of a record in bytes; a greater length means that the record is damaged.
 const LONGEST: usize = 1 << 26;
 
 /// The beginning of a ledger.
@@ -21,40 +22,40 @@ const LONGEST: usize = 1 << 26;
 pub struct Start {
     /// Name of the job.
     pub job: String,
-    /// Number of the clone over the whole run, from 1.
+    /// Number of the clone in the whole run; the first is 1.
     pub clone: u16,
-    /// The files by number, as absolute paths if known.
+    /// The files by number; their paths are absolute if known.
     pub files: Vec<String>,
-    /// How blocks are generated.
+    /// Rule by which the content of blocks is generated.
     pub rule: Rule,
-    /// Writes are durable when they are acknowledged.
+    /// True if writes are durable when they are acknowledged.
     pub durable_at_once: bool,
-    /// Boot ID of the machine, which the times belong to.
+    /// Boot ID of the machine, to which the times belong.
     pub boot_id: String,
-    /// Monotonic clock, ns.
+    /// Start time on the monotonic clock, in ns.
     pub time_ns: u64,
-    /// Wall-clock time then, ms since 1970.
+    /// Start time on the wall clock, in ms since 1970.
     pub time_of_day_ms: u64,
 }
 
 /// A write or a trim that is about to be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issued {
-    /// Number in this ledger; syncs are included.
+    /// Number of the operation in this ledger, in which syncs are counted too.
     pub id: u64,
     /// Number of the write in its job; 0 for a trim.
     pub number: u64,
-    /// Seed of its content; 0 for a trim.
+    /// Seed of the content; 0 for a trim.
     pub seed: u64,
-    /// Number of its file.
+    /// Number of the file.
     pub file: u32,
     /// First byte.
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// Monotonic clock, ns: the time in the header of the block.
+    /// Time on the monotonic clock in ns, which the header of the block contains.
     pub time_ns: u64,
-    /// The range is trimmed; its content is then undefined.
+    /// True if the range is trimmed, after which its content is undefined.
     pub discards: bool,
 }
 
@@ -74,7 +75,7 @@ pub enum SyncKind {
 }
 
 impl SyncKind {
-    /// The name of the system call.
+    /// Returns the name of the system call.
     pub fn word(self) -> &'static str {
         match self {
             SyncKind::Sync => "fsync",
@@ -84,7 +85,7 @@ impl SyncKind {
         }
     }
 
-    /// True if data is durable afterwards.
+    /// True if data is durable after the sync.
     pub fn makes_durable(self) -> bool {
         self != SyncKind::Range
     }
@@ -99,33 +100,33 @@ impl SyncKind {
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// The ledger begins.
+    /// Start of the ledger.
     Start(Box<Start>),
     /// A write or a trim is about to be submitted.
     Issued(Issued),
     /// A sync is about to be submitted.
     SyncBegun {
-        /// Number in this ledger.
+        /// Number of the sync in this ledger.
         id: u64,
         /// Kind.
         kind: SyncKind,
-        /// Number of its file.
+        /// Number of the file.
         file: u32,
-        /// Monotonic clock, ns.
+        /// Time on the monotonic clock in ns.
         time_ns: u64,
     },
     /// A write, trim or sync has ended.
     Ended {
         /// Its number.
         id: u64,
-        /// Monotonic clock, ns.
+        /// Time on the monotonic clock in ns.
         time_ns: u64,
-        /// False if it failed.
+        /// False if the operation failed.
         is_well: bool,
     },
-    /// The job has ended and nothing is missing.
+    /// The job has ended, and its ledger is complete.
     JobEnded {
-        /// Monotonic clock, ns.
+        /// Time on the monotonic clock in ns.
         time_ns: u64,
     },
 }
@@ -157,7 +158,7 @@ impl Record {
             Record::Start(start) => {
                 bytes.extend(MAGIC);
                 bytes.extend(VERSION.to_le_bytes());
-                // Serializing text, numbers and lists of them never fails.
+                // The error is ignored, because texts, numbers and lists of them can always be serialized.
                 bytes.extend(serde_json::to_vec(start).unwrap_or_default());
             }
             Record::Issued(issued) => {
@@ -183,7 +184,7 @@ impl Record {
         }
     }
 
-    /// The time at which it happened: monotonic clock, ns.
+    /// Returns the time of the event on the monotonic clock in ns.
     pub fn time_ns(&self) -> u64 {
         match self {
             Record::Start(start) => start.time_ns,
@@ -195,18 +196,18 @@ impl Record {
     }
 }
 
-/// Reads consecutive records; ends before the first truncated or damaged one.
+/// Reads consecutive records, until the first truncated or damaged one.
 pub struct Records<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Records<'a> {
-    /// The records of a ledger.
+    /// Starts to read the records of a ledger.
     pub fn new(bytes: &'a [u8]) -> Records<'a> {
         Records { bytes }
     }
 
-    /// Number of bytes that could not be decoded, once the records have ended.
+    /// Returns the number of bytes that could not be decoded, once the records have ended.
     pub fn bytes_left(&self) -> usize {
         self.bytes.len()
     }
