@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// [`reset`](ArrivalSamples::reset) must run before the first record.
 #[repr(C, align(64))]
 pub struct ArrivalSamples {
-    /// Start of counting, monotonic ns; 0 before it.
+    /// Start of counting in monotonic ns; 0 before the start.
     pub since_ns: AtomicU64,
-    /// End of counting so far; see `since_ns`.
+    /// End of counting so far in monotonic ns.
     pub until_ns: AtomicU64,
-    /// Arrivals that were due and have not been started.
+    /// Number of arrivals that were due and have not been started.
     pub waiting: AtomicU64,
-    /// Largest number waiting.
+    /// Largest number of waiting arrivals.
     pub highest_backlog: AtomicU64,
-    /// Total time that arrivals have waited for their start, ns.
+    /// Total time for which arrivals have waited for their start, in ns.
     pub waited_ns: AtomicU64,
     /// End − due.
     pub response: LatencySamples,
@@ -25,7 +25,8 @@ pub struct ArrivalSamples {
     pub service: LatencySamples,
     /// Start − due.
     pub start_delay: LatencySamples,
-    /// The part of that time not spent waiting for a slot, or in the submission call of the previous I/O.
+    /// The part of that time that was spent neither waiting for a slot nor in the submission call of the
+    /// previous I/O.
     pub own_delay: LatencySamples,
 }
 
@@ -54,14 +55,14 @@ impl ArrivalSamples {
         bump(&self.waited_ns, ns);
     }
 
-    /// Counts the arrivals still waiting at the end, their time since due, and the part of it since counting
-    /// began.
+    /// Counts the arrivals still waiting at the end, with their time since they were due and the part of it
+    /// since counting began.
     pub fn count_waiting(&self, count: u64, since_due_ns: u64, waited_ns: u64) {
         self.response.record_many(since_due_ns, count);
         self.add_wait(waited_ns.saturating_mul(count));
     }
 
-    /// Statistics up to this monotonic time; `None` before the first arrival is awaited.
+    /// Returns the statistics up to this monotonic time; `None` before the first arrival is awaited.
     pub fn snapshot(&self, now_ns: u64) -> Option<ArrivalsReport> {
         let since = self.since_ns.load(Relaxed);
         let until = match self.until_ns.load(Relaxed) {
@@ -81,17 +82,17 @@ impl ArrivalSamples {
     }
 }
 
-/// Arrivals of one direction. Merges by addition.
+/// The arrivals of one direction. Reports merge by addition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalsReport {
-    /// Time over which they were counted, ns: from the start to the last instant at which one could be
-    /// started.
+    /// Time in ns over which arrivals were counted: from the start to the last instant at which an arrival
+    /// could be started.
     pub span_ns: u64,
-    /// Arrivals due by then that had not been started.
+    /// Number of arrivals that were due by then and had not been started.
     pub waiting: u64,
-    /// Largest number waiting, in any clone.
+    /// Largest number of waiting arrivals in any clone.
     pub highest_backlog: u64,
-    /// Total time that arrivals waited for their start, ns.
+    /// Total time for which arrivals waited for their start, in ns.
     pub waited_ns: u64,
     /// Completion time minus due time. Arrivals still waiting at the end of the run count with their waiting
     /// time so far, which is a lower bound.
@@ -100,7 +101,7 @@ pub struct ArrivalsReport {
     pub service: LatencyStats,
     /// Start − due.
     pub start_delay: LatencyStats,
-    /// The tester's own share of the delay: not spent waiting for a slot, or in the submission call of the
+    /// The tester's own share of the delay, spent neither waiting for a slot nor in the submission call of the
     /// previous I/O.
     pub own_delay: LatencyStats,
 }
@@ -118,17 +119,17 @@ impl ArrivalsReport {
         self.own_delay.merge(&other.own_delay);
     }
 
-    /// Arrivals that were due, started or not.
+    /// Returns the number of arrivals that were due, including those not started.
     pub fn due(&self) -> u64 {
         self.start_delay.count + self.waiting
     }
 
-    /// Mean number of waiting arrivals over time, of all clones together.
+    /// Returns the mean number of waiting arrivals over time, of all clones together.
     pub fn mean_backlog(&self) -> f64 {
         self.waited_ns as f64 / self.span_ns.max(1) as f64
     }
 
-    /// Arrivals per second.
+    /// Returns the number of arrivals per second.
     pub fn offered_per_second(&self) -> f64 {
         self.due() as f64 * 1e9 / self.span_ns.max(1) as f64
     }

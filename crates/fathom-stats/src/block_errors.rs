@@ -5,19 +5,19 @@ use crate::samples::{LatencySamples, bump};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// State of a block. The numbers are the indices of per-state arrays.
+/// State of a block. The values are indices of arrays with an element per state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockState {
-    /// Neither trimmed nor written.
+    /// The block was neither trimmed nor written.
     Untouched = 0,
-    /// Trimmed, and not written since.
+    /// The block was trimmed, and not written since.
     Trimmed = 1,
-    /// Written, and not trimmed since.
+    /// The block was written, and not trimmed since.
     Written = 2,
-    /// Its first error was in a trim.
+    /// The block's first error occurred in a trim.
     TrimFailed = 3,
-    /// Its first error was in a write.
+    /// The block's first error occurred in a write.
     WriteFailed = 4,
 }
 
@@ -34,7 +34,7 @@ impl BlockState {
         BlockState::WriteFailed,
     ];
 
-    /// The names in reports.
+    /// Returns the state's name in reports.
     pub const fn words(self) -> &'static str {
         match self {
             BlockState::Untouched => "untouched",
@@ -45,7 +45,7 @@ impl BlockState {
         }
     }
 
-    /// True after an error: the block stays in this state.
+    /// True after an error. The block then stays in this state.
     pub const fn is_failed(self) -> bool {
         matches!(self, BlockState::TrimFailed | BlockState::WriteFailed)
     }
@@ -56,7 +56,7 @@ impl BlockState {
 #[repr(C, align(64))]
 pub struct BlockErrorSamples {
     states: [AtomicU64; BLOCK_STATES],
-    /// Number of trims of each failed block before its first error, stored like nanoseconds.
+    /// For each failed block, the number of trims before its first error, stored like nanoseconds.
     trims: LatencySamples,
 }
 
@@ -79,7 +79,7 @@ impl BlockErrorSamples {
         self.trims.record(trims, true);
     }
 
-    /// A copy of the current counts.
+    /// Returns a copy of the current counts.
     pub fn snapshot(&self) -> BlockErrorReport {
         BlockErrorReport {
             states: self.states.each_ref().map(|count| count.load(Relaxed)),
@@ -88,13 +88,14 @@ impl BlockErrorSamples {
     }
 }
 
-/// The blocks of a job. Merges by addition: each clone counts its own blocks, even in a shared file.
+/// The blocks of a job. Reports merge by addition, because each clone counts its own blocks, even in a shared
+/// file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockErrorReport {
-    /// Blocks by [`BlockState`].
+    /// Number of blocks by [`BlockState`].
     pub states: [u64; BLOCK_STATES],
-    /// Number of trims of each failed block before its first error, as a histogram: exact below 128, within 1
-    /// % above.
+    /// For each failed block, the number of trims before its first error, as a histogram that is exact below
+    /// 128 and within 1 % above.
     pub trims: Histogram,
 }
 
@@ -107,7 +108,7 @@ impl BlockErrorReport {
         self.trims.merge(&other.trims);
     }
 
-    /// The names of the states, with the number of blocks in each.
+    /// Returns the names of the states, with the number of blocks in each.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         BlockState::ALL.map(BlockState::words).into_iter().zip(self.states)
     }

@@ -1,9 +1,9 @@
 //! The coarse distributions of a report: number of buckets and their bounds.
 
-/// Buckets of the depth, submit and complete distributions.
+/// Number of buckets of the depth, submit and complete distributions.
 pub const DEPTH_BUCKETS: usize = 7;
-/// Upper bounds in ns of the latency distribution: 10 in nanoseconds, 10 in microseconds, 11 in milliseconds. A
-/// value at or above the last bound falls into one more bucket (`>=2000` ms).
+/// Upper bounds in ns of the latency distribution: 10 in nanoseconds, 10 in microseconds, 11 in milliseconds.
+/// Values at or above the last bound are in a further bucket (`>=2000` ms).
 pub const DISTRIBUTION_BOUNDS_NS: [u64; 31] = [
     2,
     4,

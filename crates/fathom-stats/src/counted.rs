@@ -1,6 +1,6 @@
 //! Counts with their nouns.
 
-/// A count with its noun in the number that it needs: `1 block`, `2 blocks`, `0 processes`.
+/// Formats a count with its noun, in the singular or plural: `1 block`, `2 blocks`, `0 processes`.
 pub fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let ending = match count {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Reads, writes or trims. The numbers are the indices of per-direction arrays.
+/// Reads, writes or trims. The values are indices of arrays with an element per direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Direction {
@@ -15,10 +15,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The three directions, in the order of options, reports and logs.
+    /// All directions, in the order of options, reports and logs.
     pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
-    /// The word in options, messages, reports and file names.
+    /// Returns the word for the direction in options, messages, reports and file names.
     pub const fn word(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -27,18 +27,18 @@ impl Direction {
         }
     }
 
-    /// Index in per-direction arrays.
+    /// Returns the index in arrays with an element per direction.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The direction with this word.
+    /// Returns the direction with this word.
     pub fn from_word(word: &str) -> Option<Direction> {
         Direction::ALL.into_iter().find(|direction| direction.word() == word)
     }
 
-    /// The direction with this index.
+    /// Returns the direction with this index.
     #[inline(always)]
     pub const fn from_index(index: usize) -> Option<Direction> {
         match index {

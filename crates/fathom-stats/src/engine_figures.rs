@@ -4,7 +4,7 @@ use crate::latency::LatencyStats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Figures of one clone, or of several: they merge exactly.
+/// Figures of one clone, or of several clones, whose figures merge exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFigures {
     /// Counts and amounts.
@@ -14,7 +14,7 @@ pub struct EngineFigures {
 }
 
 impl EngineFigures {
-    /// Adds to a counter.
+    /// Adds a number to a counter.
     pub fn count(&mut self, what: &str, number: u64) {
         match self.counts.get_mut(what) {
             Some(sum) => *sum += number,
@@ -30,7 +30,7 @@ impl EngineFigures {
         }
     }
 
-    /// Adds all of `other`.
+    /// Adds all figures of `other`.
     pub fn merge(&mut self, other: &EngineFigures) {
         for (what, number) in &other.counts {
             self.count(what, *number);

@@ -1,18 +1,18 @@
 //! Circumstances of a run, for the verdict on its result: clocks, heat, memory, devices. The supervisor reads
-//! them before the first job, about once a second, and after the last one. The workers take no part in it. The
-//! facts of several hosts merge: counts add up, and the worst extreme is kept.
+//! them before the first job, about once a second, and after the last one. The workers are not involved. When
+//! facts of several hosts are merged, counts are added, and the worst of the extremes is kept.
 
 use serde::{Deserialize, Serialize};
 
-/// The facts of a run on one machine, or of several together.
+/// Facts about a run on one machine or on several machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFacts {
-    /// From the first poll to the last, ms.
+    /// Time from the first poll to the last in ms.
     pub span_ms: u64,
     /// Number of polls.
     pub looks: u64,
-    /// Largest delay of a poll, ms: the machine, or the program, was stalled.
+    /// Largest delay of a poll in ms, which shows that the machine or the program was stalled.
     pub latest_look_ms: u64,
     /// The clocks.
     pub clock: ClockFacts,
@@ -26,12 +26,12 @@ pub struct RunFacts {
     /// Times at which a job's process was stopped, by a signal or a debugger; at most [`MOST_STOPS`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<StopFacts>,
-    /// Holes in the backing files of loop devices that jobs used.
+    /// Holes in the backing files of loop devices that the jobs used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holes: Vec<HoleFacts>,
 }
 
-/// Maximum number of stops kept.
+/// Maximum number of stops that are kept.
 pub const MOST_STOPS: usize = 64;
 
 /// A time in which a job's process was stopped.
@@ -40,7 +40,7 @@ pub const MOST_STOPS: usize = 64;
 pub struct StopFacts {
     /// Name of the job.
     pub job: String,
-    /// Start, ms since the run's jobs were started.
+    /// Start in ms since the run's jobs were started.
     pub begin_ms: u64,
     /// Length, ms.
     pub length_ms: u64,
@@ -56,7 +56,8 @@ pub struct HoleFacts {
     pub device: String,
     /// Size of the part in bytes.
     pub part_bytes: u64,
-    /// Bytes of it that were holes in the backing file when the job began, so were never written.
+    /// Number of these bytes that were holes in the backing file when the job began, because they had never
+    /// been written.
     pub hole_bytes: u64,
 }
 
@@ -68,14 +69,14 @@ pub struct ClockFacts {
     pub source: String,
     /// The clock source at the end.
     pub source_after: String,
-    /// The kernel no longer offers the initial source: it found it unstable.
+    /// True if the kernel no longer offers the initial source, because it found the source unstable.
     pub lost_source: bool,
-    /// How far the clock that times the I/Os ran ahead of the system's, in parts per million; negative if it
-    /// ran behind.
+    /// Amount by which the clock that times the I/Os ran ahead of the system's clock, in parts per million;
+    /// negative if it ran behind.
     pub drift_ppm: f64,
-    /// The largest step of the wall clock against the monotonic one between two polls, ms.
+    /// Largest step of the wall clock relative to the monotonic clock between two polls, in ms.
     pub wall_jump_ms: i64,
-    /// Time that the machine was suspended, ms.
+    /// Time for which the machine was suspended, in ms.
     pub suspended_ms: u64,
 }
 
@@ -83,30 +84,31 @@ pub struct ClockFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
-    /// Dirty bytes in the page cache when the run began, of all programs.
+    /// Dirty bytes of all programs in the page cache when the run began.
     pub dirty_before_bytes: u64,
-    /// Dirty bytes in the page cache when it ended.
+    /// Dirty bytes of all programs in the page cache when the run ended.
     pub dirty_after_bytes: u64,
-    /// Pages that were swapped in or out.
+    /// Number of pages that were swapped in or out.
     pub swapped_pages: u64,
 }
 
-/// A block device during a run.
+/// Facts about a block device during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeviceFacts {
     /// Kernel name.
     pub name: String,
-    /// True if the kernel counts its I/O: counting is enabled (`queue/iostats`), and the counters are not zero.
+    /// True if the kernel counts the device's I/O: counting is enabled (`queue/iostats`), and the counters are
+    /// not zero.
     pub counts_io: bool,
-    /// Flushes of its cache; `None` if the kernel does not count them (before 5.5).
+    /// Number of flushes of the device's cache; `None` if the kernel does not count them (before 5.5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// Bytes that were trimmed; `None` if the kernel does not count them (before 4.18).
+    /// Number of bytes that were trimmed; `None` if the kernel does not count them (before 4.18).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimmed_bytes: Option<u64>,
-    /// For a loop device: bytes that the disk with its backing file read during the run, for any program;
-    /// `None` if unknown.
+    /// For a loop device: number of bytes that all programs read from the disk with its backing file during the
+    /// run; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_below_bytes: Option<u64>,
 }
@@ -134,7 +136,8 @@ impl RunFacts {
 
 impl ClockFacts {
     fn merge(&mut self, other: &ClockFacts) {
-        // Names a host on which the clock source was lost, if there is one.
+        // The source of a host that lost its clock source takes precedence, so that the report names such a
+        // host.
         if self.source.is_empty() || (other.lost_source && !self.lost_source) {
             self.source.clone_from(&other.source);
             self.source_after.clone_from(&other.source_after);

@@ -1,43 +1,43 @@
-//! Latency bins: 64 per power of two of nanoseconds, so the error of a bin is below 0.8 %.
+//! Latency bins: 64 per power of two of nanoseconds, so that the error of a bin is below 0.8 %.
 //!
-//! Layout. Values below 128 have a bin each. Above, let `m` be the index of the highest set bit and `e = m -
-//! 6`; the bin is `64 * (e + 1) + ((value >> e) & 63)`. The first 1856 bins are those that fio's JSON+ and
-//! histogram logs print; fathom continues to 2^44 ns (4.9 hours); values beyond that are counted separately,
-//! never in the last bin.
+//! Layout: values below 128 have a bin each. For larger values, let `m` be the index of the highest set bit and
+//! `e = m - 6`; the bin is `64 * (e + 1) + ((value >> e) & 63)`. The first 1856 bins are those that fio's JSON+
+//! and histogram logs print; fathom's bins continue to 2^44 ns (4.9 hours). Larger values are counted
+//! separately, not in the last bin.
 //!
-//! Source: the layout is published in fio's documentation of `json+`; see also SPDK's `histogram_data.h` for
-//! the same idea.
+//! Source: the layout is published in fio's documentation of `json+`; SPDK's `histogram_data.h` has a similar
+//! layout.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// log2 of the number of bins in one power of two.
+/// Binary logarithm of the number of bins per power of two.
 const GROUP_BITS: u32 = 6;
-/// Highest bit index with its own bins.
+/// Index of the highest bit that has its own bins.
 const HIGHEST_BIT: u32 = 43;
-/// Number of bins of one histogram.
+/// Number of bins of a histogram.
 pub const BIN_COUNT: usize = ((HIGHEST_BIT - GROUP_BITS + 2) as usize) << GROUP_BITS;
-/// First value, in nanoseconds, that no bin covers.
+/// First value in nanoseconds that is beyond all bins.
 pub const RANGE_END_NS: u64 = 1 << (HIGHEST_BIT + 1);
 
-/// The bin of a latency in nanoseconds, or `None` beyond the range.
+/// Returns the bin of a latency in nanoseconds; `None` beyond the range.
 #[inline(always)]
 pub fn bin_of(ns: u64) -> Option<usize> {
     (ns < RANGE_END_NS).then(|| short_bin_of(ns))
 }
 
-/// [`bin_of`] for a value known to be within the range; others get the last bin.
+/// Returns the bin of a value that must be within the range; other values get the last bin.
 #[inline(always)]
 pub fn short_bin_of(ns: u64) -> usize {
-    // `| 127` folds the linear part (values below 128) into the general formula: e becomes 0 there.
+    // `| 127` makes the formula valid for values below 128 too, because their exponent becomes 0.
     let exponent = 63 - (ns | 127).leading_zeros() - GROUP_BITS;
     (((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize).min(BIN_COUNT - 1)
 }
 
-/// [`short_bin_of`] for values below 2^31, in operations that vector units have: the exponent of a
-/// floating-point number and its leading mantissa bits are the bin, from 64 on. Smaller values are shifted
-/// there and back. The last bits of large ones are cleared, so that the conversion is exact and does not round
-/// up to the next bin.
+/// Computes [`short_bin_of`] for values below 2^31 with operations that vector units have. From 64 on, the
+/// exponent of a floating-point number and its leading mantissa bits form the bin. Smaller values are shifted
+/// into this range and back. The last bits of large values are cleared, so that the conversion is exact and
+/// does not round up to the next bin.
 #[inline(always)]
 pub(crate) fn bin_by_float(ns: u32) -> u32 {
     let moved = if ns < 64 { 64 } else { 0 };
@@ -46,7 +46,7 @@ pub(crate) fn bin_by_float(ns: u32) -> u32 {
     bits.wrapping_sub(((f32::MAX_EXP as u32 - 1 + GROUP_BITS - 1) << GROUP_BITS) + moved)
 }
 
-/// The value in nanoseconds reported for a bin: its middle, truncated.
+/// Returns the value in nanoseconds reported for a bin, which is its middle, truncated.
 pub fn value_of(bin: usize) -> u64 {
     if bin < 128 {
         return bin as u64;
@@ -57,7 +57,7 @@ pub fn value_of(bin: usize) -> u64 {
     (1u64 << (exponent + GROUP_BITS as usize)) + (offset << exponent) + half_step
 }
 
-/// The smallest and the largest value in nanoseconds that a bin holds.
+/// Returns the smallest and the largest value in nanoseconds that a bin contains.
 pub fn bounds_of(bin: usize) -> (u64, u64) {
     if bin < 128 {
         return (bin as u64, bin as u64);
@@ -67,11 +67,12 @@ pub fn bounds_of(bin: usize) -> (u64, u64) {
     (low, low + (1 << exponent) - 1)
 }
 
-/// If the bins to add are fewer by this factor, each is looked up instead of traversing both maps.
+/// Factor between the numbers of bins from which on each added bin is looked up, because traversing both maps
+/// would be slower.
 const FEW: usize = 16;
 
-/// Adds the counts of bins. Both maps are traversed together: bins that exist already, which is nearly all of
-/// them when many histograms are added up, need no lookup.
+/// Adds the counts of bins. Both maps are traversed together, so bins that exist already, which are nearly all
+/// when many histograms are added, need no lookup.
 pub(crate) fn add_bins(own: &mut BTreeMap<u16, u64>, theirs: &BTreeMap<u16, u64>) {
     if own.is_empty() {
         own.clone_from(theirs);
@@ -98,17 +99,17 @@ pub(crate) fn add_bins(own: &mut BTreeMap<u16, u64>, theirs: &BTreeMap<u16, u64>
     own.extend(new);
 }
 
-/// An owned histogram; merges exactly by addition.
+/// An owned histogram, which merges exactly by addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
-    /// Bin index to count; empty bins are absent.
+    /// Count by bin index; empty bins are absent.
     pub bins: BTreeMap<u16, u64>,
-    /// Values at or beyond [`RANGE_END_NS`].
+    /// Number of values at or beyond [`RANGE_END_NS`].
     pub beyond_range: u64,
 }
 
 impl Histogram {
-    /// Adds one value in nanoseconds.
+    /// Adds a value in nanoseconds.
     pub fn record(&mut self, ns: u64) {
         match bin_of(ns) {
             Some(bin) => *self.bins.entry(bin as u16).or_default() += 1,
@@ -116,18 +117,19 @@ impl Histogram {
         }
     }
 
-    /// Number of values recorded, including those beyond the range.
+    /// Returns the number of values recorded, including values beyond the range.
     pub fn count(&self) -> u64 {
         self.bins.values().sum::<u64>() + self.beyond_range
     }
 
-    /// Adds all of `other`.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         add_bins(&mut self.bins, &other.bins);
         self.beyond_range += other.beyond_range;
     }
 
-    /// The values recorded since `earlier`, a snapshot of the same histogram: an exact difference for each bin.
+    /// Returns the values recorded since `earlier`, a snapshot of the same histogram, as an exact difference
+    /// for each bin.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let before = |bin: &u16| earlier.bins.get(bin).copied().unwrap_or(0);
         Histogram {
@@ -141,14 +143,14 @@ impl Histogram {
         }
     }
 
-    /// `(value in ns, count)` of every non-empty bin, in ascending order.
+    /// Returns `(value in ns, count)` of every non-empty bin, in ascending order.
     pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.bins.iter().map(|(&bin, &count)| (value_of(bin as usize), count))
     }
 
-    /// The values in nanoseconds at the given percentiles (0..=100, ascending): for each the smallest bin
-    /// whose cumulative count reaches that share. A percentile beyond the range gives [`RANGE_END_NS`]. Empty
-    /// if nothing was recorded.
+    /// Returns the values in nanoseconds at the given percentiles (0..=100, ascending). Each is the value of
+    /// the smallest bin whose cumulative count reaches that share. A percentile beyond the range gives
+    /// [`RANGE_END_NS`]. The list is empty if the histogram is.
     pub fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
         let total = self.count();
         if total == 0 {

@@ -12,13 +12,13 @@ pub struct HostReport {
     pub kernel: String,
     /// Model of the first processor.
     pub processor: String,
-    /// Processors that are online.
+    /// Number of processors that are online.
     pub processors: u32,
-    /// Memory in bytes.
+    /// Size of the memory in bytes.
     pub memory_bytes: u64,
     /// Block devices that held the files of the run, in the order of the report's disks.
     pub devices: Vec<DeviceReport>,
-    /// File systems that held the files.
+    /// File systems that held the files of the run.
     pub file_systems: Vec<FileSystemReport>,
 }
 
@@ -26,22 +26,22 @@ pub struct HostReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeviceReport {
-    /// Kernel name, for example `nvme0n1`.
+    /// The kernel's name, for example `nvme0n1`.
     pub name: String,
     /// Model name; empty if the device does not report one.
     pub model: String,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// True if it is a spinning disk.
+    /// True for a spinning disk.
     pub rotational: bool,
     /// The I/O scheduler in use; empty if unknown.
     pub scheduler: String,
     /// `write back` or `write through`; empty if unknown.
     pub write_cache: String,
-    /// Underlying devices, at any depth: members of md and dm devices, disks of partitions, and the device
-    /// with a loop device's backing file. Their counters include the I/O of this device.
+    /// Underlying devices at any depth: members of md and dm devices, disks of partitions, and the device with
+    /// a loop device's backing file. Their counters include the I/O of this device.
     pub below: Vec<String>,
-    /// The backing file of a loop device, and those of loop devices among the underlying ones.
+    /// The backing file of a loop device, and the backing files of loop devices among the underlying ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loop_files: Vec<LoopFileReport>,
 }
@@ -54,7 +54,7 @@ pub struct LoopFileReport {
     pub device: String,
     /// Path of the file as reported by the kernel.
     pub file: String,
-    /// Type of the file system that holds it; empty if unknown.
+    /// Type of the file system that contains the file; empty if unknown.
     pub kind: String,
 }
 
@@ -64,11 +64,11 @@ pub struct LoopFileReport {
 pub struct FileSystemReport {
     /// Mount point.
     pub directory: String,
-    /// Type, for example `ext4`.
+    /// Type of the file system, for example `ext4`.
     pub kind: String,
     /// Source of the mount, for example `/dev/nvme0n1p2`.
     pub source: String,
-    /// Mount options, followed by those of the file system.
+    /// Mount options, followed by the options of the file system.
     pub options: String,
     /// Protocol between client and server, for example `SSH` or `NFS 4.2 over tcp`; `None` for a file system
     /// that is not known to have a server.
@@ -85,9 +85,9 @@ pub struct FileSystemReport {
 pub struct DaemonReport {
     /// Process ID.
     pub process: u32,
-    /// Name of its program.
+    /// Name of the program.
     pub name: String,
-    /// Its options for caches and request sizes, for example `vfs-cache-mode=full`. Other options may contain
-    /// secrets.
+    /// Options for caches and request sizes, for example `vfs-cache-mode=full`. Others are left out, because
+    /// they may contain secrets.
     pub options: String,
 }

@@ -1,6 +1,6 @@
-//! Differences between two snapshots of a run. Counts, sums and bins only grow, so the difference of two snapshots is what
-//! was recorded between them, and the differences of all intervals add up to the total. Extremes cannot be subtracted; an
-//! interval has bounds for them instead, as narrow as a bin.
+//! Differences between two snapshots of a run. Counts, sums and bins only grow, so the difference of two
+//! snapshots is what was recorded between them, and the differences of all intervals add up to the total.
+//! Extremes cannot be subtracted, so an interval contains bounds for them, which are as narrow as a bin.
 
 use crate::histogram::{Histogram, RANGE_END_NS, bounds_of};
 use crate::latency::LatencyStats;
@@ -11,17 +11,18 @@ use serde::{Deserialize, Serialize};
 /// One interval of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalReport {
-    /// Number of the interval, from 1.
+    /// Number of the interval; the first is 1.
     pub number: u64,
-    /// Start, µs since the jobs of the run were started.
+    /// Start in µs since the jobs of the run were started.
     pub start_us: u64,
-    /// End, µs since the jobs of the run were started.
+    /// End in µs since the jobs of the run were started.
     pub end_us: u64,
-    /// Start by the wall clock, ms since the epoch.
+    /// Start on the wall clock, in ms since the epoch.
     pub start_wall_ms: u64,
-    /// End by the wall clock, ms since the epoch.
+    /// End on the wall clock, in ms since the epoch.
     pub end_wall_ms: u64,
-    /// Start of the span used for rates, in the same µs, if the interval itself is too short.
+    /// Start of the time span for which rates are computed, in µs since the jobs were started, if the interval
+    /// itself is too short.
     #[serde(default)]
     pub rates_since_us: Option<u64>,
     /// True for the last interval of the run.
@@ -30,16 +31,18 @@ pub struct IntervalReport {
     pub jobs: Vec<IntervalJob>,
 }
 
-/// One clone, or several merged ones, in an interval.
+/// One clone, or several merged clones, in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalJob {
     /// Name of the job.
     pub name: String,
-    /// Reporting group, counted from 0.
+    /// Number of the reporting group; the first is 0.
     pub group_id: u32,
-    /// Number of clones that do not record yet (waiting, or in their ramp). They count in no interval.
+    /// Number of clones that do not record yet, because they wait or are in their ramp. Their I/O counts in no
+    /// interval.
     pub clones_not_recording: u32,
-    /// Number of clones that reset their statistics, so their total no longer includes earlier intervals.
+    /// Number of clones that have reset their statistics, so that their total no longer includes earlier
+    /// intervals.
     pub clones_restarted: u32,
     /// Figures per direction: read, write, trim.
     pub directions: PerDirection<IntervalDirection>,
@@ -54,7 +57,7 @@ pub struct IntervalDirection {
     pub io_bytes: u64,
     /// I/Os that ended.
     pub total_ios: u64,
-    /// Amounts beyond the interval that its rates include, from [`IntervalReport::rates_since_us`] on.
+    /// Amounts before the interval that its rates include, from [`IntervalReport::rates_since_us`] on.
     #[serde(default)]
     pub earlier: Amount,
     /// Submission latency.
@@ -82,18 +85,18 @@ pub struct Amount {
 pub struct IntervalLatency {
     /// Number of values.
     pub count: u64,
-    /// Sum in ns.
+    /// Sum of the values in ns.
     pub sum_ns: u64,
-    /// Lower bound of the values, ns; 0 if there are none.
+    /// Lower bound of the values in ns; 0 without values.
     pub least_ns: u64,
-    /// Upper bound of the values, ns; 0 if there are none.
+    /// Upper bound of the values in ns; 0 without values.
     pub most_ns: u64,
-    /// Distribution; empty if the job keeps none.
+    /// Distribution of the values; empty if the job keeps none.
     pub histogram: Histogram,
 }
 
 impl IntervalLatency {
-    /// The values recorded after `earlier` and up to `later`, two snapshots of the same statistics.
+    /// Returns the values recorded between `earlier` and `later`, two snapshots of the same statistics.
     pub fn between(earlier: &LatencyStats, later: &LatencyStats) -> IntervalLatency {
         let count = later.count.saturating_sub(earlier.count);
         let histogram = later.histogram.since(&earlier.histogram);
@@ -101,7 +104,8 @@ impl IntervalLatency {
             return IntervalLatency::default();
         }
         let (lowest, highest) = extremes(&histogram, later);
-        // A new extreme of the total was set in this interval, so it is known exactly.
+        // If the extreme of the total has changed, the new one was recorded in this interval, so it is known
+        // exactly.
         let new_least = earlier.count == 0 || later.min_ns < earlier.min_ns;
         let new_most = earlier.count == 0 || later.max_ns > earlier.max_ns;
         IntervalLatency {
@@ -113,7 +117,7 @@ impl IntervalLatency {
         }
     }
 
-    /// Adds the same interval of another clone.
+    /// Adds the latencies of another clone in the same interval.
     pub fn merge(&mut self, other: &IntervalLatency) {
         if other.count == 0 && other.histogram.count() == 0 {
             return;
@@ -126,13 +130,13 @@ impl IntervalLatency {
         self.histogram.merge(&other.histogram);
     }
 
-    /// Mean in ns; 0 if there are no values.
+    /// Returns the mean in ns; 0 without values.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 }
 
-/// Bounds of the values in a histogram; those of the whole statistics if no histogram is kept.
+/// Returns bounds of the values in a histogram; if no histogram is kept, the extremes of all values.
 fn extremes(histogram: &Histogram, all: &LatencyStats) -> (u64, u64) {
     let (first, last) = (histogram.bins.keys().next(), histogram.bins.keys().next_back());
     let lowest = match first {
@@ -148,8 +152,8 @@ fn extremes(histogram: &Histogram, all: &LatencyStats) -> (u64, u64) {
 }
 
 impl IntervalReport {
-    /// Computes rates over this interval and the previous one together. A few milliseconds at the end of a run give no useful
-    /// rate: they include I/O counted late.
+    /// Computes rates over this interval and the previous one together. The last interval of a run may have
+    /// only a few milliseconds, whose rate would be wrong because it includes I/O counted late.
     pub fn join_rates(&mut self, before: &IntervalReport) {
         self.rates_since_us = Some(before.start_us);
         for (job, before) in self.jobs.iter_mut().zip(&before.jobs) {
@@ -159,7 +163,7 @@ impl IntervalReport {
         }
     }
 
-    /// Rates of a direction over that span: bytes and I/Os per second.
+    /// Returns the rates of a direction over the span: bytes and I/Os per second.
     pub fn rates(&self, direction: &IntervalDirection) -> (f64, f64) {
         let since = self.rates_since_us.unwrap_or(self.start_us);
         let span_us = self.end_us.saturating_sub(since).max(1) as f64;
@@ -170,7 +174,7 @@ impl IntervalReport {
 }
 
 impl IntervalDirection {
-    /// The interval between `earlier` and `later`, two snapshots of the same direction.
+    /// Returns the interval between `earlier` and `later`, two snapshots of the same direction.
     pub fn between(earlier: &DirectionReport, later: &DirectionReport) -> IntervalDirection {
         IntervalDirection {
             io_bytes: later.io_bytes.saturating_sub(earlier.io_bytes),
@@ -202,7 +206,7 @@ impl IntervalDirection {
 }
 
 impl IntervalJob {
-    /// The interval of a clone between `earlier` and `later`.
+    /// Returns the interval of a clone between `earlier` and `later`.
     pub fn between(earlier: &JobReport, later: &JobReport) -> IntervalJob {
         IntervalJob {
             name: later.name.clone(),
@@ -253,7 +257,7 @@ mod tests {
                 prop_assert_eq!(interval.count, chunk.len() as u64);
                 if let (Some(&least), Some(&most)) = (chunk.iter().min(), chunk.iter().max()) {
                     prop_assert!(interval.least_ns <= least && most <= interval.most_ns);
-                    // The bounds are at most one bin apart.
+                    // The bounds are at most one bin away from the true extremes.
                     if keeps_bins && most < RANGE_END_NS {
                         prop_assert!(least - interval.least_ns <= least / 64 + 1);
                         prop_assert!(interval.most_ns - most <= most / 64 + 1);

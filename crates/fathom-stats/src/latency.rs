@@ -10,13 +10,13 @@ pub struct LatencyStats {
     pub count: u64,
     /// Sum in ns.
     pub sum_ns: u64,
-    /// Sum of squares in ns²; wide enough for 10^9 values of an hour each.
+    /// Sum of squares in ns², which has room for 10^9 values of an hour each.
     pub sum_of_squares: u128,
-    /// Smallest value in ns; 0 if there are none.
+    /// Smallest value in ns; 0 without values.
     pub min_ns: u64,
-    /// Largest value in ns; 0 if there are none.
+    /// Largest value in ns; 0 without values.
     pub max_ns: u64,
-    /// Distribution; empty if the plan needs no percentiles of this figure.
+    /// Distribution of the values; empty if no percentiles of them are needed.
     pub histogram: Histogram,
 }
 
@@ -31,7 +31,7 @@ impl LatencyStats {
         self.histogram.record(ns);
     }
 
-    /// Adds all of `other`, as if both had been recorded together.
+    /// Adds all values of `other`, as if both had been recorded together.
     pub fn merge(&mut self, other: &LatencyStats) {
         if other.count == 0 {
             return;
@@ -44,28 +44,28 @@ impl LatencyStats {
         self.histogram.merge(&other.histogram);
     }
 
-    /// Mean in ns; 0 if there are no values.
+    /// Returns the mean in ns; 0 without values.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 
-    /// A percentile in ns (0 to 100), limited to the largest value, which the centre of its bin may exceed;
-    /// `None` without values. Reports in fio's formats print the bins instead, as fio does.
+    /// Returns a percentile (0 to 100) in ns; `None` without values. It is limited to the largest value, which
+    /// the centre of a bin may exceed. Reports in fio's formats print the centres of bins instead, as fio does.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         self.percentiles(&[percent]).first().copied()
     }
 
-    /// Several percentiles likewise, in ascending order; empty without values.
+    /// Returns several percentiles in the same way, in ascending order; empty without values.
     pub fn percentiles(&self, percents: &[f64]) -> Vec<u64> {
         self.histogram.percentiles(percents).into_iter().map(|ns| at_most(ns, self.max_ns)).collect()
     }
 
-    /// Sample standard deviation (n - 1) in ns; 0 with fewer than two values.
+    /// Returns the sample standard deviation (n - 1) in ns; 0 with fewer than two values.
     pub fn stddev_ns(&self) -> f64 {
         if self.count < 2 {
             return 0.0;
         }
-        // n·Σx² − (Σx)² is exact in integers if it fits, so the subtraction loses no precision.
+        // n·Σx² − (Σx)² is computed in integers if it fits, so that the subtraction loses no precision.
         let n = u128::from(self.count);
         let squared_sum = u128::from(self.sum_ns) * u128::from(self.sum_ns);
         let spread = match n.checked_mul(self.sum_of_squares) {
@@ -76,7 +76,7 @@ impl LatencyStats {
     }
 }
 
-/// A percentile, taken from the centre of a bin but limited to the known maximum; 0 if there are no values.
+/// Limits a percentile, which is the centre of a bin, to the known maximum; 0 without values.
 pub fn at_most(percentile_ns: u64, max_ns: u64) -> u64 {
     if max_ns == 0 { percentile_ns } else { percentile_ns.min(max_ns) }
 }

@@ -1,6 +1,6 @@
-//! Statistics: a worker's counters, their exact merging, and the result model that reports read. No I/O, no
-//! printing, no clock. Everything here is either a fixed layout of counters, which a worker fills and others
-//! may read live ([`samples`]), or owned data that merges by addition ([`report`]).
+//! Statistics: a worker's counters, their exact merging, and the result model that reports read. This crate
+//! performs no I/O, prints nothing and reads no clock. Its types are either fixed layouts of counters, which a
+//! worker fills while others read them ([`samples`]), or owned data that merges by addition ([`report`]).
 
 #![forbid(unsafe_code)]
 

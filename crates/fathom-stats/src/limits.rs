@@ -1,8 +1,8 @@
-//! Control group limits of a job, as read from the kernel, and how much they throttled it.
+//! Control group limits of a job as read from the kernel, and the amount by which they throttled it.
 
 use serde::{Deserialize, Serialize};
 
-/// Limits in effect while a job ran.
+/// The limits in effect while a job ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupLimits {
@@ -12,21 +12,21 @@ pub struct GroupLimits {
     pub io: Vec<IoLimit>,
 }
 
-/// A CPU limit: processor time per period.
+/// A CPU limit, which is a processor time per period.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessorLimit {
     /// The group with the limit.
     pub group: String,
-    /// Quota of the whole group per period, µs.
+    /// Quota of the whole group per period, in µs.
     pub quota_us: u64,
-    /// Length of a period, µs.
+    /// Length of a period in µs.
     pub period_us: u64,
-    /// Periods in which the group ran during the job.
+    /// Number of periods in which the group ran during the job.
     pub periods: u64,
-    /// Periods in which it was throttled.
+    /// Number of periods in which it was throttled.
     pub throttled: u64,
-    /// Time throttled, summed over the processors, µs.
+    /// Throttled time in µs, summed over the processors.
     pub throttled_us: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct IoLimit {
     pub group: String,
     /// Kernel name of the device.
     pub device: String,
-    /// Bytes read and bytes written per second, reads and writes per second; `None` for no limit.
+    /// Maximum bytes read and bytes written per second, reads and writes per second; `None` for no limit.
     pub limits: [Option<u64>; 4],
     /// Usage by the group and its descendants while the job ran: bytes read and written, reads and writes.
     pub used: [u64; 4],
@@ -101,7 +101,7 @@ impl From<IoLimitRow> for IoLimit {
 }
 
 impl IoLimit {
-    /// Limit per second and usage, for bytes read, bytes written, reads, and writes.
+    /// Returns limit per second and usage for bytes read, bytes written, reads, and writes.
     pub fn parts(&self) -> [(Option<u64>, u64); 4] {
         std::array::from_fn(|part| (self.limits[part], self.used[part]))
     }
@@ -113,7 +113,7 @@ impl GroupLimits {
         self.processors.is_empty() && self.io.is_empty()
     }
 
-    /// The same limits with the usage since an earlier snapshot.
+    /// Returns the same limits with the usage since an earlier snapshot.
     pub fn since(mut self, earlier: &GroupLimits) -> GroupLimits {
         for limit in &mut self.processors {
             let Some(before) = earlier.processors.iter().find(|before| before.group == limit.group) else {
@@ -133,8 +133,8 @@ impl GroupLimits {
         self
     }
 
-    /// One limit per line, numbers first, in the form in which a worker passes them to the supervisor. Lines
-    /// beyond this many bytes are dropped.
+    /// Formats one limit per line, numbers first, in the form in which a worker passes them to the supervisor.
+    /// Lines beyond this many bytes are dropped.
     pub fn to_lines(&self, most: usize) -> String {
         let processors = self.processors.iter().map(|limit| {
             let ProcessorLimit { group, quota_us, period_us, periods, throttled, throttled_us } = limit;
@@ -154,7 +154,7 @@ impl GroupLimits {
         })
     }
 
-    /// Parses the output of [`to_lines`](Self::to_lines); other lines are skipped.
+    /// Parses the output of [`to_lines`](Self::to_lines). Other lines are skipped.
     pub fn from_lines(text: &str) -> GroupLimits {
         let mut found = GroupLimits::default();
         for line in text.lines() {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// A group has one CPU limit, and one I/O limit per device.
+        /// Generates limits of groups, each with one CPU limit and one I/O limit per device.
         fn limits()(
             mut processors in prop::collection::vec(processor(), 0..3),
             mut io in prop::collection::vec(io(), 0..3),
@@ -232,7 +232,7 @@ mod tests {
         fn lines_say_it_all(limits in limits()) {
             let text = limits.to_lines(usize::MAX);
             prop_assert_eq!(&GroupLimits::from_lines(&text), &limits);
-            // Only whole lines are kept.
+            // If the space is too small, only whole lines are kept.
             let part = limits.to_lines(text.len() / 2);
             prop_assert!(part.len() <= text.len() / 2 && part.lines().all(|line| text.lines().any(|own| own == line)));
             prop_assert_eq!(limits.clone().since(&limits).processors.iter().map(|limit| limit.throttled).sum::<u64>(), 0);

@@ -1,29 +1,29 @@
-//! The state of a job's clones at one instant: information that their counters do not contain.
+//! The state of a job's clones at one instant, with information that their counters do not contain.
 
 use crate::live::RunState;
 use serde::{Deserialize, Serialize};
 
-/// The state of a running job. Sums over clones and hosts.
+/// The state of a running job, which can be summed over clones and hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobMoment {
-    /// States of its clones.
+    /// States of the clones.
     pub states: Vec<RunState>,
     /// I/Os in flight.
     pub in_flight: u64,
-    /// Allowed number of I/Os in flight.
+    /// Number of I/Os that may be in flight.
     pub asked_depth: u64,
-    /// I/Os in flight for longer than the patience.
+    /// Number of I/Os in flight for longer than the patience.
     pub stuck: u64,
-    /// Age of the oldest I/O in flight, ns; 0 if there is none.
+    /// Age of the oldest I/O in flight in ns; 0 if there is none.
     pub oldest_ns: u64,
-    /// I/Os that are due and have not been started; `None` unless the loop is open.
+    /// Number of I/Os that are due and have not been started; `None` unless the loop is open.
     pub waiting: Option<u64>,
-    /// Errors, both tolerated and fatal to a clone.
+    /// Number of errors, including those that ended a clone.
     pub errors: u64,
 }
 
-/// A time span by the wall clock of its machine: ns since the epoch.
+/// A time span on the wall clock of its machine, in ns since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WallSpan {
     /// Start.

@@ -1,8 +1,8 @@
-//! Network and FUSE file systems: what can be derived from their names, and their traffic while jobs ran.
+//! Network and FUSE file systems: information that their names provide, and their traffic while jobs ran.
 
 use serde::{Deserialize, Serialize};
 
-/// Network file systems by the kernel's name, and the protocols of their clients.
+/// The kernel's names of network file systems, with the protocols of their clients.
 const OF_SERVERS: [(&str, &str); 41] = [
     ("9p", "9P"),
     ("afs", "AFS"),
@@ -47,24 +47,24 @@ const OF_SERVERS: [(&str, &str); 41] = [
     ("fuse.vmhgfs-fuse", "its hypervisor"),
 ];
 
-/// Protocols of some file systems that the kernel reports only as `fuse`, by the name of their source.
+/// Protocols of file systems that the kernel reports only as `fuse`, by the name of their source.
 const PLAIN_FUSE: [(&str, &str); 2] = [("mountpoint-s3", "HTTP"), ("mfsmaster", "MooseFS")];
 
-/// Mount options that name the transport to the server: NFS, 9P.
+/// Mount options that name the transport to the server, for NFS and 9P.
 const WAYS: [&str; 2] = ["proto", "trans"];
 
-/// True for FUSE: a user-space process serves it.
+/// True for a FUSE file system, which a user-space process serves.
 pub fn is_in_user_space(kind: &str) -> bool {
     kind == "fuse" || kind == "fuseblk" || kind.starts_with("fuse.")
 }
 
-/// Protocol between client and server, as far as type, source and mount options tell: `SSH`, `NFS 4.2 over
-/// tcp`. `None` for a file system that is not known to have a server.
+/// Returns the protocol between client and server, as far as type, source and mount options show it: `SSH`,
+/// `NFS 4.2 over tcp`. `None` for a file system that is not known to have a server.
 pub fn transport(kind: &str, source: &str, options: &str) -> Option<String> {
     let own = OF_SERVERS.iter().find(|(name, _)| *name == kind);
     let by_source = || PLAIN_FUSE.iter().find(|(start, _)| kind == "fuse" && source.starts_with(start));
     let Some((_, name)) = own.or_else(by_source) else {
-        // davfs2 and others: the source is a URL.
+        // The source is a URL, for example with davfs2.
         let (scheme, _) = source.split_once("://").filter(|_| is_in_user_space(kind))?;
         let scheme = scheme.rsplit(['#', ' ']).next()?;
         return Some(scheme.to_uppercase());
@@ -79,7 +79,7 @@ pub fn transport(kind: &str, source: &str, options: &str) -> Option<String> {
     Some(text)
 }
 
-/// The value of a mount option.
+/// Returns the value of a mount option.
 pub fn option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
     options.split([',', ' ']).find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }
@@ -90,37 +90,37 @@ pub fn option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
 pub struct MountReport {
     /// Mount point.
     pub directory: String,
-    /// Bytes that the serving process read and wrote, including its communication with the kernel.
+    /// Number of bytes that the serving process read and wrote, including its communication with the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<MovedBytes>,
-    /// Bytes received and sent by all network interfaces of that process's network namespace, for any
-    /// program.
+    /// Number of bytes of all programs that the network interfaces in that process's network namespace received
+    /// and sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<MovedBytes>,
-    /// Bytes that the kernel's client read from the server and wrote to it.
+    /// Number of bytes that the kernel's client read from the server and wrote to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<MovedBytes>,
 }
 
 impl MountReport {
-    /// Nothing could be counted.
+    /// True if no traffic could be counted.
     pub fn is_empty(&self) -> bool {
         self.daemon.is_none() && self.interfaces.is_none() && self.server.is_none()
     }
 }
 
-/// Incoming and outgoing bytes.
+/// Numbers of incoming and outgoing bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MovedBytes {
-    /// Read or received.
+    /// Number of bytes read or received.
     pub read_bytes: u64,
-    /// Written or sent.
+    /// Number of bytes written or sent.
     pub write_bytes: u64,
 }
 
 impl MovedBytes {
-    /// Bytes counted since then; `None` if the counters were reset.
+    /// Returns the bytes counted since `before`; `None` if the counters were reset.
     pub fn since(self, before: MovedBytes) -> Option<MovedBytes> {
         Some(MovedBytes {
             read_bytes: self.read_bytes.checked_sub(before.read_bytes)?,

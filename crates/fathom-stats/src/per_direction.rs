@@ -5,25 +5,25 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// One value each for reads, writes and trims: an array indexed by [`Direction`], so the index cannot be out
-/// of bounds. Stored as an array of three.
+/// One value each for reads, writes and trims: an array indexed by [`Direction`], so that the index cannot be
+/// out of bounds. It is serialized as an array of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]
 pub struct PerDirection<T>([T; 3]);
 
 impl<T> PerDirection<T> {
-    /// The values of reads, writes and trims.
+    /// Creates it from the values of reads, writes and trims.
     pub const fn new(values: [T; 3]) -> PerDirection<T> {
         PerDirection(values)
     }
 
-    /// One value per direction, computed by `make`.
+    /// Creates it with a value per direction that `make` computes.
     pub fn from_fn(make: impl FnMut(Direction) -> T) -> PerDirection<T> {
         PerDirection(Direction::ALL.map(make))
     }
 
-    /// The same value for all directions.
+    /// Creates it with the same value for all directions.
     pub fn all(value: T) -> PerDirection<T>
     where
         T: Clone,
@@ -31,32 +31,32 @@ impl<T> PerDirection<T> {
         PerDirection([value.clone(), value.clone(), value])
     }
 
-    /// Each direction with its value.
+    /// Iterates over the directions with their values.
     pub fn iter(&self) -> impl Iterator<Item = (Direction, &T)> {
         Direction::ALL.into_iter().zip(&self.0)
     }
 
-    /// Each direction with its value, mutable.
+    /// Iterates over the directions with their mutable values.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Direction, &mut T)> {
         Direction::ALL.into_iter().zip(&mut self.0)
     }
 
-    /// The values only.
+    /// Iterates over the values.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
 
-    /// The values only, mutable.
+    /// Iterates over the mutable values.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }
 
-    /// References to the values.
+    /// Returns references to the values.
     pub fn each_ref(&self) -> PerDirection<&T> {
         PerDirection(self.0.each_ref())
     }
 
-    /// The values of reads, writes and trims.
+    /// Returns the values of reads, writes and trims.
     pub fn into_array(self) -> [T; 3] {
         self.0
     }
@@ -95,7 +95,7 @@ impl<T> From<PerDirection<T>> for [T; 3] {
     }
 }
 
-/// As in options: `1,2,3`.
+/// Formats the values as in options: `1,2,3`.
 impl<T: fmt::Display> fmt::Display for PerDirection<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [read, write, trim] = &self.0;

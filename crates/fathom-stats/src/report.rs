@@ -1,6 +1,6 @@
-//! The result of a run. Workers and the supervisor fill it; output formats read nothing else. Everything here is owned,
-//! serializable data: a report can be stored, merged with others and printed later. Arrays over directions are indexed read,
-//! write, trim.
+//! The result of a run. Workers and the supervisor fill it, and output formats read only this result. All types
+//! are owned, serializable data, so a report can be stored, merged with others and printed later. Arrays over
+//! directions have the order read, write, trim.
 
 use crate::arrivals::ArrivalsReport;
 use crate::block_errors::BlockErrorReport;
@@ -23,7 +23,7 @@ use crate::verdict::VerdictReport;
 pub use crate::verification::VerificationReport;
 use serde::{Deserialize, Serialize};
 
-/// How a job replayed its log, over all clones.
+/// The replay of a job's log, summed over all clones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayReport {
     /// Name of the job.
@@ -32,7 +32,7 @@ pub struct ReplayReport {
     pub logs: Vec<String>,
     /// Number of entries in the logs, after `replay_skip`.
     pub entries: u64,
-    /// Issue time minus due time, in ns, of the entries that had a due time.
+    /// Time in ns between due time and issue of the entries that had a due time.
     pub lateness: LatencyStats,
 }
 
@@ -41,36 +41,36 @@ pub struct ReplayReport {
 pub struct RunReport {
     /// Version that compatible readers expect, for example `fio-3.42`.
     pub version: String,
-    /// Time of the report by the wall clock, milliseconds since the epoch.
+    /// Time of the report on the wall clock, in milliseconds since the epoch.
     pub timestamp_ms: u64,
-    /// Options given before any job, as written, under their canonical names, in order.
+    /// Options given before the first job, in order, with values as written and canonical names.
     pub global_options: Vec<(String, String)>,
-    /// One entry per job, or per group where `group_reporting` merged it; in definition order.
+    /// One entry per job, or per group that `group_reporting` merged, in the order of definition.
     pub jobs: Vec<JobReport>,
     /// One entry per reporting group.
     pub groups: Vec<GroupReport>,
-    /// Block devices that held the files of the run; empty if not requested, or none were found.
+    /// Block devices that held the files of the run; empty if not requested or if there were none.
     pub disks: Vec<DiskReport>,
     /// Traffic of network and FUSE file systems.
     #[serde(default)]
     pub mounts: Vec<MountReport>,
-    /// The devices and mounts of each stage, if the run had several stages; in order.
+    /// The devices and mounts of each stage, in order, if the run had several stages.
     #[serde(default)]
     pub stages: Vec<StageReport>,
-    /// Choices that fathom made for each job; in definition order.
+    /// Choices that fathom made for each job, in the order of definition.
     pub choices: Vec<JobChoices>,
-    /// Sentences that a reader needs to interpret the figures (stuck I/Os, lost workers).
+    /// Sentences that a reader needs to interpret the figures, for example about stuck I/Os or lost workers.
     pub notes: Vec<String>,
-    /// Verification results, per job that verifies.
+    /// Verification results of each job that verifies.
     #[serde(default)]
     pub verification: Vec<VerificationReport>,
-    /// How logs were replayed, per job that has one.
+    /// The replay of each job that has a log.
     #[serde(default)]
     pub replays: Vec<ReplayReport>,
-    /// How idle the processors were, with `--idle-prof`.
+    /// Idleness of the processors, with `--idle-prof`.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,
-    /// The interval since the run's previous report, if reports are made at intervals.
+    /// The interval since the run's previous report, if there are reports at intervals.
     #[serde(default)]
     pub interval: Option<IntervalReport>,
     /// Slow reads by slices of time, for the profile that needs them.
@@ -79,24 +79,24 @@ pub struct RunReport {
     /// Rates and latencies over time, if the caller requested them.
     #[serde(default)]
     pub timeline: Option<Timeline>,
-    /// The machine that ran the jobs.
+    /// The machine on which the jobs ran.
     #[serde(default)]
     pub host: Option<HostReport>,
     /// Circumstances of the run, if its timeline is kept.
     #[serde(default)]
     pub facts: Option<RunFacts>,
-    /// The verdict on its figures; `None` until it has been judged.
+    /// The verdict on the figures; `None` until they have been judged.
     #[serde(default)]
     pub verdict: Option<VerdictReport>,
-    /// Start and end of its jobs, by the clock of the machine that ran them.
+    /// Start and end of the jobs, on the clock of the machine on which they ran.
     #[serde(default)]
     pub span: Option<RunSpan>,
-    /// The hosts of a multi-host run; everything above is their sum.
+    /// The hosts of a multi-host run; the fields above are their sums.
     #[serde(default)]
     pub hosts: Option<HostsReport>,
 }
 
-/// Start and end times of a run's jobs; monotonic ns of the machine that ran them.
+/// Start and end times of a run's jobs, in monotonic ns of the machine on which they ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSpan {
     /// Start of the first job.
@@ -109,19 +109,20 @@ pub struct RunSpan {
     pub last_end_ns: Option<u64>,
 }
 
-/// Choices that fathom made for a job, so that a reader knows what was measured.
+/// The choices that fathom made for a job, so that a reader knows what was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobChoices {
     /// Name of the job.
     #[serde(rename = "job", alias = "jobname")]
     pub name: String,
-    /// Generator of the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
+    /// Generator of the random offsets, such as `permutation` or `tausworthe`; `None` for sequential jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub random_offsets: Option<String>,
     /// Kernel features that the engine detected and used.
     pub engine_features: Vec<String>,
-    /// Total ms in which its clones were runnable but had no CPU; `None` if the kernel does not report it.
+    /// Total time in ms for which its clones were runnable but had no CPU; `None` if the kernel does not report
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_wait_ms: Option<u64>,
     /// Utilisation of the machine's processors while the job ran.
@@ -130,48 +131,50 @@ pub struct JobChoices {
     /// Control group limits that applied to the job.
     #[serde(skip_serializing_if = "GroupLimits::is_empty")]
     pub limits: GroupLimits,
-    /// Dirty bytes of its files in the page cache at its end; `None` if unknown, or if the job wrote nothing
-    /// through the page cache.
+    /// Dirty bytes of the job's files in the page cache at the job's end; `None` if unknown, or if the job
+    /// wrote no data through the page cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unwritten_bytes: Option<u64>,
 }
 
-/// Times summed over all processors of a machine, ms.
+/// Times in ms, summed over all processors of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorShares {
     /// In programs.
     pub user_ms: u64,
-    /// Time in programs, the kernel and interrupts.
+    /// Time spent in programs, the kernel and interrupts.
     pub busy_ms: u64,
-    /// Time stolen by the hypervisor for other machines.
+    /// Time that the hypervisor gave to other machines.
     pub stolen_ms: u64,
     /// Total time, including idle time.
     pub total_ms: u64,
 }
 
-/// The result of one clone, or of several merged ones.
+/// The result of one clone, or of several merged clones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobReport {
     /// Name of the job.
     pub name: String,
-    /// Reporting group, counted from 0.
+    /// Number of the reporting group; the first is 0.
     pub group_id: u32,
-    /// The run's stage to which it belongs, counted from 0: `stonewall` begins a new one.
+    /// Number of the run's stage to which the job belongs; the first is 0, and `stonewall` begins a new stage.
     #[serde(default)]
     pub stage: u32,
     /// Number of clones merged into this entry.
     pub clones: u32,
-    /// Process id of the (first) clone.
+    /// Process ID of the clone, or of the first of several.
     pub pid: u32,
-    /// When the job started, milliseconds of the clock that `job_start_clock_id` names (wall clock by default).
+    /// Time at which the job started, in milliseconds of the clock that `job_start_clock_id` names (the wall
+    /// clock by default).
     pub job_start_ms: u64,
     /// The error that ended the job early.
     pub error: Option<JobError>,
-    /// Estimated remaining seconds (0 in a final report).
+    /// Estimated remaining seconds; 0 in a final report.
     pub eta_seconds: u64,
     /// Whole seconds since the job started.
     pub elapsed_seconds: u64,
-    /// Options of the job as written (canonical names, including `name`); flags have an empty value.
+    /// Options of the job, including `name`, with values as written and canonical names. Flags have an empty
+    /// value.
     pub options: Vec<(String, String)>,
     /// `description=`.
     pub description: Option<String>,
@@ -179,28 +182,28 @@ pub struct JobReport {
     pub directions: PerDirection<DirectionReport>,
     /// Latency of syncs; its count is the number of syncs.
     pub sync: LatencyStats,
-    /// Sum of the clones' run times in ms.
+    /// Sum of the run times of the clones in ms.
     pub runtime_total_ms: u64,
     /// Processor time and faults.
     pub cpu: CpuReport,
-    /// I/Os issued at queue depth 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+    /// Number of I/Os issued at queue depth 1, 2-3, 4-7, 8-15, 16-31, 32-63, and 64 or more.
     pub depth_map: [u64; DEPTH_BUCKETS],
-    /// Submissions with 0, 1-4, 5-8, 9-16, 17-32, 33-64, more I/Os.
+    /// Number of submissions with 0, 1-4, 5-8, 9-16, 17-32, 33-64, and more I/Os.
     pub submit_map: [u64; DEPTH_BUCKETS],
-    /// Reaps that returned these numbers of completions.
+    /// Number of reaps that returned these numbers of completions.
     pub complete_map: [u64; DEPTH_BUCKETS],
-    /// I/Os by completion latency; see [`DISTRIBUTION_BOUNDS_NS`].
+    /// Number of I/Os by completion latency; see [`DISTRIBUTION_BOUNDS_NS`].
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
     /// Tolerated errors, if `continue_on_error` or `ignore_error` is set.
     pub tolerated_errors: Option<ToleratedErrors>,
     /// Queue depth, target and window for the `latency` line.
     pub latency_goal: LatencyGoal,
-    /// True if the job never started its own I/O, so the latency target does not apply.
+    /// True if the job never started I/O of its own, so that the latency target does not apply.
     pub never_ran: bool,
-    /// State of its blocks, with `block_error_percentiles`.
+    /// State of the job's blocks, with `block_error_percentiles`.
     #[serde(default)]
     pub block_errors: Option<BlockErrorReport>,
-    /// Zones that were reset, for zoned jobs.
+    /// Number of zones that were reset, for zoned jobs.
     #[serde(default)]
     pub zone_resets: Option<u64>,
     /// Result of the search for a steady state, if requested.
@@ -209,10 +212,10 @@ pub struct JobReport {
     /// The engine's own counters and timings, from setup to end.
     #[serde(default)]
     pub engine: EngineFigures,
-    /// State of its clones when the report was made; `None` in the final report.
+    /// State of the clones at the time of the report; `None` in the final report.
     #[serde(default)]
     pub moment: Option<JobMoment>,
-    /// When its clones ran, including setup and ramp; `None` if none did.
+    /// Time span in which the clones ran, including setup and ramp; `None` if none ran.
     #[serde(default)]
     pub ran: Option<WallSpan>,
     /// Display options of the figures.
@@ -224,12 +227,13 @@ pub struct JobReport {
 pub struct JobError {
     /// errno.
     pub code: i32,
-    /// The stored text, `file:FILE, func=FUNC, error=TEXT`.
+    /// The text as stored: `file:FILE, func=FUNC, error=TEXT`.
     pub text: String,
 }
 
 impl JobError {
-    /// The failed call and its error, without the source file of fio: `open(data): No such file or directory`.
+    /// Returns the failed call and its error, without the source file of fio:
+    /// `open(data): No such file or directory`.
     pub fn message(&self) -> String {
         message_of_line(&self.text)
     }
@@ -243,18 +247,18 @@ pub fn message_of_line(line: &str) -> String {
     parts.map_or_else(|| last.to_owned(), |(call, error)| format!("{call}: {error}"))
 }
 
-/// Figures of one direction.
+/// The figures of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionReport {
     /// Bytes moved.
     pub io_bytes: u64,
     /// I/Os issued.
     pub issued: u64,
-    /// Completed I/Os (the number in latency figures and IOPS).
+    /// Number of completed I/Os, which latency figures and IOPS are based on.
     pub total_ios: u64,
-    /// I/Os that moved less than requested.
+    /// Number of I/Os that moved fewer bytes than requested.
     pub short_ios: u64,
-    /// I/Os that were dropped.
+    /// Number of I/Os that were dropped.
     pub drop_ios: u64,
     /// Run time in ms.
     pub runtime_ms: u64,
@@ -268,11 +272,11 @@ pub struct DirectionReport {
     pub bw: SampleStats,
     /// IOPS samples.
     pub iops: SampleStats,
-    /// Latency by I/O priority: completion latency, or total latency with `lat_percentiles`. Empty if all I/Os
-    /// had the same priority.
+    /// Latency by I/O priority: completion latency, or total latency with `lat_percentiles`. The list is empty
+    /// if all I/Os had the same priority.
     #[serde(default)]
     pub priorities: Vec<PriorityReport>,
-    /// Accesses served by the engine's cache, for engines that report it.
+    /// Accesses that the engine's cache served, for engines that report them.
     #[serde(default)]
     pub cache: Option<CacheReport>,
     /// Scheduled arrivals; `None` unless the loop is open.
@@ -280,7 +284,7 @@ pub struct DirectionReport {
     pub arrivals: Option<ArrivalsReport>,
 }
 
-/// Latency of the I/Os of one priority.
+/// The latency of the I/Os of one priority.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityReport {
     /// Priority class: 0 none, 1 real time, 2 best effort, 3 idle.
@@ -296,14 +300,14 @@ pub struct PriorityReport {
 /// Hits and misses of an engine's own cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReport {
-    /// Accesses served by the cache.
+    /// Number of accesses that the cache served.
     pub hits: u64,
-    /// Accesses that went to the device.
+    /// Number of accesses that went to the device.
     pub misses: u64,
 }
 
 impl CacheReport {
-    /// Share of hits in percent; 0 without accesses.
+    /// Returns the share of hits in percent; 0 without accesses.
     pub fn hit_percent(&self) -> f64 {
         100.0 * self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
@@ -312,17 +316,17 @@ impl CacheReport {
 /// The outcome of `--idle-prof`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IdlenessReport {
-    /// Mean over all processors, percent.
+    /// Mean idleness of all processors in percent.
     pub system_percent: f64,
-    /// One figure per CPU in percent; empty if only the mean was requested.
+    /// Idleness of each CPU in percent; empty if only the mean was requested.
     pub per_cpu_percent: Vec<f64>,
-    /// Mean time of one unit of calibration work, µs.
+    /// Mean time of one unit of calibration work in µs.
     pub unit_mean_us: f64,
-    /// Its standard deviation, µs.
+    /// Standard deviation of this time in µs.
     pub unit_stddev_us: f64,
 }
 
-/// Processor use of a job, summed over its clones.
+/// The processor use of a job, summed over its clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuReport {
     /// User time in µs.
@@ -337,12 +341,12 @@ pub struct CpuReport {
     pub minor_faults: u64,
 }
 
-/// Errors that did not end the job.
+/// The errors that did not end the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToleratedErrors {
     /// Number of errors.
     pub total: u64,
-    /// errno of the first error; 0 if there was none.
+    /// errno of the first error; 0 without errors.
     pub first: i32,
 }
 
@@ -351,24 +355,24 @@ pub struct ToleratedErrors {
 pub struct LatencyGoal {
     /// Queue depth: the job's `iodepth`, or the depth that `latency_target` found.
     pub depth: u32,
-    /// Target in ns; 0 if not set.
+    /// Target in ns; 0 if there is none.
     pub target_ns: u64,
-    /// Share of I/Os that must meet it, percent.
+    /// Share of I/Os that must meet the target, in percent.
     pub percentile: f64,
-    /// Window in ns; 0 if not set.
+    /// Window in ns; 0 if there is none.
     pub window_ns: u64,
 }
 
-/// Display options of a job's figures.
+/// The display options of a job's figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViewOptions {
-    /// 1024 or 1000: the base of the first of the two bandwidth figures.
+    /// Base of the first of the two bandwidth figures: 1024 or 1000.
     pub kb_base: u32,
-    /// 8 shows bytes, 1 shows bits.
+    /// Unit of rates: 8 shows bytes, 1 shows bits.
     pub unit_base: u32,
-    /// Significant digits of scaled numbers.
+    /// Number of significant digits of scaled numbers.
     pub significant_figures: u32,
-    /// Percentiles to list, ascending; empty lists none.
+    /// Percentiles to list, in ascending order; none if empty.
     pub percentiles: Vec<f64>,
     /// Show percentiles of submission latency.
     pub slat_percentiles: bool,
@@ -379,10 +383,10 @@ pub struct ViewOptions {
     /// Omit the latency of syncs, as for a job without completion latencies.
     #[serde(default)]
     pub hides_sync_latency: bool,
-    /// Name of its operations, if they move no data: `creates`, `stats`, `deletes`.
+    /// Name of the job's operations, if they move no data: `creates`, `stats`, `deletes`.
     #[serde(default)]
     pub operations: Option<String>,
-    /// Whether the directions are shown separately, together, or both.
+    /// Selects whether the directions are shown separately, together, or both.
     #[serde(default)]
     pub unified: UnifiedReporting,
 }
@@ -395,7 +399,7 @@ pub enum UnifiedReporting {
     Apart,
     /// All directions combined.
     Mixed,
-    /// The directions, then all combined.
+    /// The directions separately, followed by all combined.
     Both,
 }
 
@@ -420,23 +424,23 @@ impl Default for ViewOptions {
 pub const DEFAULT_PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
-/// The `Run status group` lines: figures over the clones of a group, before any merging.
+/// The `Run status group` lines: figures of the clones of a group, before clones are merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
-    /// Group number, counted from 0.
+    /// Number of the group; the first is 0.
     pub group_id: u32,
     /// 1024 or 1000.
     pub kb_base: u32,
     /// 8 bytes, 1 bits.
     pub unit_base: u32,
-    /// Significant digits of scaled numbers.
+    /// Number of significant digits of scaled numbers.
     pub significant_figures: u32,
     /// Figures per direction.
     pub directions: PerDirection<GroupDirection>,
-    /// All directions as one.
+    /// Figures of all directions combined.
     #[serde(default)]
     pub mixed: GroupDirection,
-    /// Whether the directions are shown separately, together, or both.
+    /// Selects whether the directions are shown separately, together, or both.
     #[serde(default)]
     pub unified: UnifiedReporting,
 }
@@ -444,13 +448,13 @@ pub struct GroupReport {
 /// One direction of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupDirection {
-    /// Bytes moved by all clones.
+    /// Number of bytes moved by all clones.
     pub io_bytes: u64,
-    /// Slowest clone, bytes per second.
+    /// Rate of the slowest clone in bytes per second.
     pub min_bw_bytes: u64,
-    /// Fastest clone, bytes per second.
+    /// Rate of the fastest clone in bytes per second.
     pub max_bw_bytes: u64,
-    /// Total over the longest run time, bytes per second.
+    /// Total bytes divided by the longest run time, in bytes per second.
     pub total_bw_bytes: u64,
     /// Shortest run time in ms.
     pub min_runtime_ms: u64,
@@ -458,14 +462,14 @@ pub struct GroupDirection {
     pub max_runtime_ms: u64,
 }
 
-/// Kernel counters while the jobs of one stage (`stonewall`) ran.
+/// Kernel counters during the jobs of one stage (`stonewall`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageReport {
-    /// Reporting groups of its jobs; a group is never part of two stages.
+    /// Reporting groups of the stage's jobs; a group never belongs to two stages.
     pub groups: Vec<u32>,
-    /// Devices that held their files.
+    /// Devices that held the files of the jobs.
     pub disks: Vec<DiskReport>,
-    /// Traffic of network and FUSE file systems that held them.
+    /// Traffic of network and FUSE file systems that held the files.
     #[serde(default)]
     pub mounts: Vec<MountReport>,
 }
@@ -473,32 +477,33 @@ pub struct StageReport {
 /// Kernel counters of one block device during the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskReport {
-    /// Kernel name, for example `nvme0n1`.
+    /// The kernel's name, for example `nvme0n1`.
     pub name: String,
-    /// I/Os completed: read, write.
+    /// Number of I/Os completed: read, write.
     pub ios: [u64; 2],
-    /// 512-byte sectors: read, write.
+    /// Number of 512-byte sectors: read, write.
     pub sectors: [u64; 2],
-    /// Merged requests: read, write.
+    /// Number of merged requests: read, write.
     pub merges: [u64; 2],
     /// Total time of requests in ms: read, write.
     pub ticks_ms: [u64; 2],
-    /// Weighted time in queue, ms.
+    /// Weighted time in the queue in ms.
     pub in_queue_ms: u64,
-    /// Share of the time that the device was busy, percent.
+    /// Share of the time for which the device was busy, in percent.
     pub util_percent: f64,
     /// Members of a stacked device (md, dm).
     pub members: Vec<DiskReport>,
 }
 
 impl DirectionReport {
-    /// True if no bytes were moved: no I/O was issued, every one failed, or the engine moves no data
+    /// True if no bytes were moved, because no I/O was issued, all of them failed, or the engine moves no data
     /// (`cpuio`).
     pub fn is_idle(&self) -> bool {
         self.io_bytes == 0
     }
 
-    /// Bytes per second over the direction's run time (at least 1 ms); 0 if I/Os were only simulated.
+    /// Returns the bytes per second over the direction's run time (at least 1 ms); 0 if I/Os were only
+    /// simulated.
     pub fn bytes_per_second(&self) -> u64 {
         if self.total_ios == 0 && self.runtime_ms == 0 {
             return 0;
@@ -506,12 +511,13 @@ impl DirectionReport {
         scale_per_second(self.io_bytes, self.runtime_ms)
     }
 
-    /// Exact I/Os per second; 0 without a run time: every I/O failed then, and their rate says nothing about the device.
+    /// Returns the exact I/Os per second; 0 without a run time, because all I/Os have failed and their rate
+    /// says nothing about the device.
     pub fn iops(&self) -> f64 {
         if self.runtime_ms == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms as f64 }
     }
 
-    /// Adds another clone's figures. The run time is that of the longest clone.
+    /// Adds another clone's figures. The run time is that of the clone that ran longest.
     pub fn merge(&mut self, other: &DirectionReport) {
         self.io_bytes += other.io_bytes;
         self.issued += other.issued;
@@ -543,7 +549,7 @@ impl DirectionReport {
         }
     }
 
-    /// True if nothing was issued, moved or completed.
+    /// True if no I/O was issued, moved data or completed.
     pub fn is_empty(&self) -> bool {
         self.issued == 0 && self.total_ios == 0 && self.io_bytes == 0
     }
@@ -553,7 +559,7 @@ impl JobReport {
     /// Merges another clone of the same group into this entry (`group_reporting`).
     pub fn merge(&mut self, other: &JobReport) {
         self.clones += other.clones;
-        // Like fio, keep those of the last member.
+        // Like fio, a merged entry has the options of its last member.
         self.options.clone_from(&other.options);
         if self.error.is_none() {
             self.error.clone_from(&other.error);
@@ -597,8 +603,8 @@ impl JobReport {
         }
     }
 
-    /// All directions combined, for `unified_rw_reporting`. They share the job's time, so the run time is the
-    /// longest of theirs.
+    /// Returns all directions combined, for `unified_rw_reporting`. The directions ran concurrently, so the run
+    /// time is the longest of theirs.
     pub fn mixed(&self) -> DirectionReport {
         let mut mixed = DirectionReport::default();
         for direction in self.directions.values().filter(|direction| !direction.is_empty()) {
@@ -607,14 +613,14 @@ impl JobReport {
         mixed
     }
 
-    /// True if the job neither issued nor moved anything; such a job is omitted from reports.
+    /// True if the job neither issued I/Os nor moved data; such a job is omitted from reports.
     pub fn is_empty(&self) -> bool {
         self.directions.values().all(DirectionReport::is_empty) && self.sync.count == 0
     }
 }
 
 impl DiskReport {
-    /// The average over the members of a stacked device, without a name; `None` for a plain device.
+    /// Returns the average over the members of a stacked device, without a name; `None` for a plain device.
     pub fn mean_of_members(&self) -> Option<DiskReport> {
         let count = self.members.len() as u64;
         if count == 0 {
@@ -640,7 +646,7 @@ impl DiskReport {
 }
 
 impl GroupReport {
-    /// The group's figures from the unmerged reports of its clones.
+    /// Computes the group's figures from the unmerged reports of its clones.
     pub fn from_clones<'a>(group_id: u32, clones: impl Iterator<Item = &'a JobReport>) -> GroupReport {
         let mut group = GroupReport {
             group_id,

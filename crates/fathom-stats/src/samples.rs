@@ -1,9 +1,9 @@
 //! The counters of one worker, in a fixed layout that may be in memory shared between processes.
 //!
-//! There is one writer, the worker. Readers (the supervisor) may look at any moment without locks: every field
-//! is an atomic that the writer stores with `Relaxed`, which costs no more than a plain store, and atomic
+//! The worker is the only writer. Readers (the supervisor) may read at any time without locks: every field is
+//! an atomic that the writer stores with `Relaxed`, which costs no more than a plain store, and atomic
 //! read-modify-write operations are never used. A reader may see an I/O counted in one field and not yet in the
-//! next; it never sees a torn number, and all fields agree once the worker has stopped.
+//! next, but it never sees a torn number, and all fields agree once the worker has stopped.
 
 use crate::buckets::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use crate::direction::Direction;
@@ -18,31 +18,32 @@ pub fn bump(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
-/// The square of a latency below this (four seconds) fits in 64 bits.
+/// Latencies below this limit (four seconds) have squares that fit in 64 bits.
 pub const SHORT_NS: u64 = 1 << 32;
 
-/// Maximum number of values counted together.
+/// Maximum number of values that are counted together.
 pub const MOST_TOGETHER: usize = 256;
 
-/// Only values below this (a quarter of a second) are counted together: the sum of their squares fits in 64 bits.
+/// Only values below this limit (a quarter of a second) are counted together, so that the sum of their squares
+/// fits in 64 bits.
 pub const TOGETHER_NS: u64 = 1 << 28;
 
 /// Number of values in a vector.
 const LANES: usize = 8;
 
-/// Number of bins computed together.
+/// Number of bins that are computed together.
 const BINS_TOGETHER: usize = 32;
 
 const _: () = assert!((TOGETHER_NS - 1).pow(2) <= u64::MAX / MOST_TOGETHER as u64);
 const _: () = assert!(MOST_TOGETHER.is_multiple_of(LANES) && BINS_TOGETHER.is_multiple_of(LANES));
 
-/// The number of values, rounded up to fill the last vector.
+/// Returns the number of values, rounded up to fill the last vector.
 #[inline(always)]
 pub fn padded(count: usize) -> usize {
     count.next_multiple_of(LANES).min(MOST_TOGETHER)
 }
 
-/// Sums of values that are counted together, in operations that vector units have.
+/// Sums of values that are counted together with operations that vector units have.
 #[derive(Clone, Copy)]
 pub struct Sums {
     sum: u64,
@@ -64,7 +65,7 @@ impl Sums {
         self.max = self.max.max(ns);
     }
 
-    /// Subtracts a value this many times, because it was added as padding.
+    /// Subtracts a value that padding has added this many times.
     #[inline(always)]
     pub fn take_out(&mut self, ns: u32, times: usize) {
         let ns = u64::from(ns);
@@ -73,7 +74,7 @@ impl Sums {
     }
 }
 
-/// Statistics of one latency: see [`LatencyStats`] for the owned form. All-zero memory is the empty value.
+/// Statistics of one latency; [`LatencyStats`] is the owned form. All-zero memory is the empty value.
 #[repr(C, align(64))]
 pub struct LatencySamples {
     count: AtomicU64,
@@ -82,7 +83,7 @@ pub struct LatencySamples {
     sum_of_squares_high: AtomicU64,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
-    /// Difference of the two, so that a single comparison shows that a value changes neither.
+    /// Difference of the extremes, so that a single comparison shows whether a value changes one of them.
     spread_ns: AtomicU64,
     beyond_range: AtomicU64,
     bins: [AtomicU64; BIN_COUNT],
@@ -112,7 +113,8 @@ impl LatencySamples {
         }
     }
 
-    /// [`record`](LatencySamples::record) without the histogram, for a value known to be below [`SHORT_NS`].
+    /// Counts a value that must be below [`SHORT_NS`] like [`record`](LatencySamples::record), without the
+    /// histogram.
     #[inline(always)]
     pub fn record_short(&self, ns: u64) {
         self.add_short_square(ns.wrapping_mul(ns));
@@ -128,7 +130,7 @@ impl LatencySamples {
         }
     }
 
-    /// [`record_short`](LatencySamples::record_short) with the histogram; returns the bin.
+    /// Counts a value like [`record_short`](LatencySamples::record_short), with the histogram; returns the bin.
     #[inline(always)]
     pub fn record_short_in_bins(&self, ns: u64) -> usize {
         self.record_short(ns);
@@ -137,7 +139,7 @@ impl LatencySamples {
         bin
     }
 
-    /// [`record_short`](LatencySamples::record_short), with or without the histogram.
+    /// Counts a value like [`record_short`](LatencySamples::record_short), with or without the histogram.
     #[inline(always)]
     pub fn record_short_with(&self, ns: u64, with_bins: bool) {
         if with_bins {
@@ -166,7 +168,7 @@ impl LatencySamples {
     }
 
     /// Like [`record_bins`](Self::record_bins), and calls `look` with each value and its bin.
-    // Indexed, because a zipped iterator is not inlined in some builds.
+    // The loop uses an index, because a zipped iterator is not inlined in some builds.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn record_bins_and(&self, values: &[u32; MOST_TOGETHER], count: usize, look: impl Fn(u32, usize)) {
@@ -187,7 +189,7 @@ impl LatencySamples {
         }
     }
 
-    /// Minimum and maximum of some values that are not counted yet.
+    /// Extends minimum and maximum to include values that are not counted yet.
     #[cold]
     #[inline(never)]
     fn widen_to(&self, least: u64, most: u64) {
@@ -247,18 +249,18 @@ impl LatencySamples {
         bump(&self.sum_of_squares_high, (squares >> 64) as u64 + u64::from(carry));
     }
 
-    /// Number of values so far.
+    /// Returns the number of values so far.
     pub fn count(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
-    /// Number of values in the histogram so far, including those beyond its range.
+    /// Returns the number of values in the histogram so far, including values beyond its range.
     pub fn in_bins(&self) -> u64 {
         self.used_bins().map(|(_, count)| count).sum::<u64>() + self.beyond_range.load(Relaxed)
     }
 
-    /// The bins from the smallest value to the largest, with their indices. All others are empty and are not
-    /// read, because shared memory is allocated on first access.
+    /// Returns the bins from the smallest value to the largest, with their indices. The other bins are empty
+    /// and are not read, because reading shared memory would allocate it.
     fn used_bins(&self) -> impl Iterator<Item = (usize, u64)> {
         let (min, max) = (bin_of(self.min_ns.load(Relaxed)), bin_of(self.max_ns.load(Relaxed)));
         let end = if self.count() == 0 { 0 } else { max.map_or(BIN_COUNT, |bin| bin + 1) };
@@ -267,12 +269,12 @@ impl LatencySamples {
         (start..end).zip(counts)
     }
 
-    /// Largest value so far in ns.
+    /// Returns the largest value so far in ns.
     pub fn max_ns(&self) -> u64 {
         self.max_ns.load(Relaxed)
     }
 
-    /// Sum of the values so far in ns.
+    /// Returns the sum of the values so far in ns.
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns.load(Relaxed)
     }
@@ -299,7 +301,7 @@ impl LatencySamples {
         }
     }
 
-    /// An owned copy of the current statistics.
+    /// Returns an owned copy of the current statistics.
     pub fn snapshot(&self) -> LatencyStats {
         let count = self.count.load(Relaxed);
         if count == 0 {
@@ -327,13 +329,13 @@ impl LatencySamples {
 /// Counters of one direction.
 #[repr(C, align(64))]
 pub struct DirectionSamples {
-    /// Bytes moved by completed I/Os.
+    /// Number of bytes moved by completed I/Os.
     pub bytes: AtomicU64,
-    /// I/Os submitted to the engine.
+    /// Number of I/Os submitted to the engine.
     pub issued: AtomicU64,
     /// I/Os ended.
     pub completed: AtomicU64,
-    /// I/Os that moved less than requested.
+    /// Number of I/Os that moved fewer bytes than requested.
     pub short: AtomicU64,
     /// I/Os dropped.
     pub dropped: AtomicU64,
@@ -348,15 +350,15 @@ pub struct DirectionSamples {
 /// All statistics of one worker. All-zero memory is a valid value.
 #[repr(C, align(128))]
 pub struct WorkerSamples {
-    /// Number of resets (end of a ramp), so that readers of differences notice.
+    /// Number of resets (at the end of a ramp), by which readers that compute differences notice a reset.
     pub epoch: AtomicU64,
-    /// Errors that `continue_on_error` tolerated.
+    /// Number of errors that `continue_on_error` tolerated.
     pub tolerated_errors: AtomicU64,
-    /// errno of the first of them.
+    /// errno of the first tolerated error.
     pub first_error: AtomicU64,
     /// Zones reset.
     pub zone_resets: AtomicU64,
-    /// How total latency is recorded: see [`lat`](WorkerSamples::lat).
+    /// Source of total latency; see [`lat`](WorkerSamples::lat).
     lat_source: AtomicU64,
     /// Depth distribution of issued I/Os.
     pub depth_map: [AtomicU64; DEPTH_BUCKETS],
@@ -364,7 +366,7 @@ pub struct WorkerSamples {
     pub submit_map: [AtomicU64; DEPTH_BUCKETS],
     /// Number of I/Os per reap.
     pub complete_map: [AtomicU64; DEPTH_BUCKETS],
-    /// Corrections to the report's latency distribution, beyond what the histograms yield: see
+    /// Corrections of the report's latency distribution, in addition to the values of the histograms; see
     /// [`distribution`](WorkerSamples::distribution).
     beside_histograms: [AtomicU64; DISTRIBUTION_BUCKETS],
     /// Counters per direction.
@@ -379,20 +381,20 @@ const LAT_IS_CLAT: u64 = 1;
 const LAT_IS_CLAT_WITHOUT_BINS: u64 = 2;
 
 impl DirectionSamples {
-    /// True once an I/O has been submitted or has completed: before that there are no latencies.
+    /// True until an I/O has been submitted or has completed, so that there are no latencies.
     pub fn is_unused(&self) -> bool {
         [&self.bytes, &self.issued, &self.completed].iter().all(|counter| counter.load(Relaxed) == 0)
     }
 }
 
 impl WorkerSamples {
-    /// Total latency equals completion latency, so it is derived from its samples and not recorded;
-    /// `with_bins` if its histogram is wanted. Must be called before anything is recorded.
+    /// Derives total latency, which equals completion latency, from the latter's samples instead of recording
+    /// it; `with_bins` includes the histogram. Must be called before the first value is recorded.
     pub fn take_lat_from_clat(&self, with_bins: bool) {
         self.lat_source.store(if with_bins { LAT_IS_CLAT } else { LAT_IS_CLAT_WITHOUT_BINS }, Relaxed);
     }
 
-    /// Total latency of a direction.
+    /// Returns the total latency of a direction.
     pub fn lat(&self, direction: Direction) -> LatencyStats {
         let samples = &self.directions[direction];
         match self.lat_source.load(Relaxed) {
@@ -402,7 +404,8 @@ impl WorkerSamples {
         }
     }
 
-    /// Resets all statistics (start of a run, end of a ramp) except errors, which count during a ramp as well.
+    /// Resets all statistics (start of a run, end of a ramp) except errors, because errors during a ramp count
+    /// as well.
     pub fn reset(&self) {
         for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
             map.iter().for_each(|counter| counter.store(0, Relaxed));
@@ -427,9 +430,9 @@ impl WorkerSamples {
         bump(&self.epoch, 1);
     }
 
-    /// Distribution of completion latency over the bounds of the report. It is derived from the histograms,
-    /// except for latencies outside of them, and for bins that contain a bound: values beyond the bound were
-    /// moved to the next bucket.
+    /// Returns the distribution of completion latency over the bounds of the report. It is derived from the
+    /// histograms, except for latencies beyond them, and for bins that contain a bound, whose values beyond the
+    /// bound were moved to the next bucket.
     pub fn distribution(&self) -> [u64; DISTRIBUTION_BUCKETS] {
         let mut buckets = self.beside_histograms.each_ref().map(|counter| counter.load(Relaxed));
         let mut add = |bucket: usize, count: u64| buckets[bucket] = buckets[bucket].wrapping_add(count);
@@ -439,11 +442,12 @@ impl WorkerSamples {
             }
             add(DISTRIBUTION_BUCKETS - 1, direction.clat.beyond_range.load(Relaxed));
         }
-        // At the end of a ramp, a reader may see a value moved out of a bin that has been cleared since.
+        // At the end of a ramp, a reader may see that a value was moved out of a bin that has since been
+        // cleared, so a count may be negative.
         buckets.map(|count| count.cast_signed().max(0).cast_unsigned())
     }
 
-    /// Counts a latency that is in no histogram in the report's coarse distribution.
+    /// Counts a latency that no histogram contains in the report's coarse distribution.
     pub fn record_distribution(&self, ns: u64) {
         bump(&self.beside_histograms[distribution_bucket(ns)], 1);
     }
@@ -455,12 +459,12 @@ impl WorkerSamples {
         match bin_of(ns) {
             _ if !with_bins => self.record_distribution(ns),
             Some(bin) => self.record_distribution_of_bin(ns, bin),
-            // The bucket of values beyond the histogram's range is derived from its count.
+            // The bucket of values beyond the histogram's range is derived from their count.
             None => {}
         }
     }
 
-    /// The same for the first `count` of several latencies, each below [`TOGETHER_NS`], with these sums.
+    /// Counts the first `count` of several latencies, each below [`TOGETHER_NS`], with these sums.
     #[inline(always)]
     pub fn record_clats(
         &self,
@@ -479,7 +483,7 @@ impl WorkerSamples {
         }
     }
 
-    /// The same for a latency in this bin of its direction's histogram.
+    /// Counts a latency in this bin of its direction's histogram.
     #[inline(always)]
     pub fn record_distribution_of_bin(&self, ns: u64, bin: usize) {
         if HAS_BOUND[bin & (HAS_BOUND.len() - 1)] {
@@ -487,7 +491,7 @@ impl WorkerSamples {
         }
     }
 
-    /// A bin contains at most one bound.
+    /// Moves a value beyond the bound of its bin to the next bucket. A bin contains at most one bound.
     #[cold]
     #[inline(never)]
     fn move_beyond_bound(&self, ns: u64, bin: usize) {
@@ -499,12 +503,12 @@ impl WorkerSamples {
     }
 }
 
-/// Bucket of the coarse latency distribution: the first whose bound is above the value.
+/// Returns the bucket of the coarse latency distribution, which is the first whose bound is above the value.
 pub fn distribution_bucket(ns: u64) -> usize {
     DISTRIBUTION_BOUNDS_NS.partition_point(|&bound| bound <= ns)
 }
 
-/// The bucket of each bin's smallest value.
+/// Bucket of the smallest value of each bin.
 const FIRST_BUCKET: [u8; BIN_COUNT] = {
     let mut table = [0; BIN_COUNT];
     let mut bin = 0;
@@ -519,7 +523,7 @@ const FIRST_BUCKET: [u8; BIN_COUNT] = {
     table
 };
 
-/// Bins that contain a bound. The length is a power of two, so that indexing needs no check.
+/// True for bins that contain a bound. The length is a power of two, so that indexing needs no check.
 static HAS_BOUND: [bool; 4096] = {
     let mut table = [false; 4096];
     let mut bin = 0;
@@ -532,18 +536,18 @@ static HAS_BOUND: [bool; 4096] = {
     table
 };
 
-/// The smallest value of a bin.
+/// Returns the smallest value of a bin.
 const fn smallest_of(bin: usize) -> u64 {
     if bin < 128 { bin as u64 } else { (64 + (bin as u64 & 63)) << ((bin >> 6) - 1) }
 }
 
-/// Bucket of the depth distribution: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
+/// Returns the bucket of the depth distribution: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
 #[inline(always)]
 pub fn depth_bucket(depth: u32) -> usize {
     (31 - (depth | 1).leading_zeros()).min(6) as usize
 }
 
-/// Bucket of the submit and complete distributions: 0, 1-4, 5-8, 9-16, 17-32, 33-64, more.
+/// Returns the bucket of the submit and complete distributions: 0, 1-4, 5-8, 9-16, 17-32, 33-64, more.
 #[inline(always)]
 pub fn batch_bucket(batch: u32) -> usize {
     match batch {
@@ -661,7 +665,7 @@ mod tests {
             let clats = |samples: &WorkerSamples| samples.directions[Direction::Read].clat.snapshot();
             for samples in [&single, &together] {
                 let counters = &samples.directions[Direction::Read];
-                // Otherwise the function counts as unused.
+                // The call avoids a warning about an unused function.
                 bump(&counters.completed, 1);
                 for &ns in &before {
                     counters.lat.record(ns, with_bins);
@@ -718,7 +722,7 @@ mod tests {
         }
     }
 
-    /// Latencies around bounds, short ones, and arbitrary ones.
+    /// Generates latencies around bounds, short ones, and arbitrary ones.
     fn latency() -> impl Strategy<Value = u64> {
         let around = (prop::sample::select(&DISTRIBUTION_BOUNDS_NS[..]), 0u64..3)
             .prop_map(|(bound, more)| bound + more - 1);

@@ -1,4 +1,4 @@
-//! Bandwidth and IOPS samples taken at regular intervals (the `bw` and `iops` lines of a report).
+//! Bandwidth and IOPS samples that are taken at regular intervals (the `bw` and `iops` lines of a report).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct SampleStats {
     /// Number of samples.
     pub samples: u64,
-    /// Smallest sample; 0 if there are none.
+    /// Smallest sample; 0 without samples.
     pub min: u64,
     /// Largest sample.
     pub max: u64,
-    /// Mean of the samples; for merged clones the sum of their means, because they ran concurrently.
+    /// Mean of the samples; for merged clones, the sum of their means, because they ran concurrently.
     pub mean: f64,
-    /// Sum of the squared distances from the mean (of each clone from its own).
+    /// Sum of the squared distances from the mean, for each clone from its own mean.
     pub squared_distances: f64,
 }
 
@@ -23,15 +23,15 @@ impl SampleStats {
         self.min = if self.samples == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.samples += 1;
-        // Welford's update: the mean moves by a fraction of the distance, which avoids cancellation between
+        // Welford's update moves the mean by a fraction of the distance, which avoids cancellation between
         // large sums.
         let distance = value as f64 - self.mean;
         self.mean += distance / self.samples as f64;
         self.squared_distances += distance * (value as f64 - self.mean);
     }
 
-    /// Adds a clone that ran at the same time: rates add up (three clones at 100 MiB/s are 300 MiB/s), and so
-    /// do the numbers of samples.
+    /// Adds a clone that ran at the same time. Rates are added (three clones at 100 MiB/s are 300 MiB/s), and
+    /// so are the numbers of samples.
     pub fn merge(&mut self, other: &SampleStats) {
         self.min += other.min;
         self.max += other.max;
@@ -40,12 +40,12 @@ impl SampleStats {
         self.squared_distances += other.squared_distances;
     }
 
-    /// Mean of the samples; 0 if there are none.
+    /// Returns the mean of the samples; 0 without samples.
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// Sample standard deviation (n - 1); 0 with fewer than two samples.
+    /// Returns the sample standard deviation (n - 1); 0 with fewer than two samples.
     pub fn stddev(&self) -> f64 {
         if self.samples < 2 { 0.0 } else { (self.squared_distances / (self.samples - 1) as f64).sqrt() }
     }

@@ -1,23 +1,24 @@
-//! Slow reads in slices of time: the criterion of the `act` profile, which asks whether a device keeps its
+//! Slow reads in slices of time: the criterion of the `act` profile, which checks whether a device keeps its
 //! latency over hours.
 
 use crate::histogram::{Histogram, value_of};
 use serde::{Deserialize, Serialize};
 
-/// Latency limits for reads, in ns, and the share of reads in percent that may exceed them in a slice.
+/// Latency limits for reads in ns, each with the share of reads in percent that may exceed it in a slice.
 pub const LIMITS: [(u64, f64); 3] = [(1_000_000, 5.0), (8_000_000, 1.0), (64_000_000, 0.1)];
 
-/// Reads in one slice of time.
+/// The reads in one slice of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// All reads.
     pub reads: u64,
-    /// Number that took longer than each of [`LIMITS`]; exact to the histogram bin (0.8 %) that contains the limit.
+    /// Number of reads that took longer than each of [`LIMITS`]; exact to the histogram bin (0.8 %) that
+    /// contains the limit.
     pub above: [u64; LIMITS.len()],
 }
 
 impl Slice {
-    /// The reads in a histogram of latencies.
+    /// Returns the reads in a histogram of latencies.
     pub fn of(histogram: &Histogram) -> Slice {
         let mut slice = Slice { reads: histogram.count(), above: [histogram.beyond_range; LIMITS.len()] };
         for (&bin, count) in &histogram.bins {
@@ -36,7 +37,7 @@ impl Slice {
         }
     }
 
-    /// The reads since `earlier`, a total of the same reads.
+    /// Returns the reads since `earlier`, a total of the same reads.
     pub fn since(&self, earlier: &Slice) -> Slice {
         Slice {
             reads: self.reads.saturating_sub(earlier.reads),
@@ -44,12 +45,12 @@ impl Slice {
         }
     }
 
-    /// Percent of the reads that took longer than each of [`LIMITS`].
+    /// Returns the percentage of reads that took longer than each of [`LIMITS`].
     pub fn percent_above(&self) -> [f64; LIMITS.len()] {
         self.above.map(|above| above as f64 * 100.0 / self.reads.max(1) as f64)
     }
 
-    /// True if there were reads, and few enough of them were slow.
+    /// True if there were reads, and sufficiently few of them were slow.
     pub fn passed(&self) -> bool {
         let shares = self.percent_above();
         self.reads > 0 && shares.iter().zip(LIMITS).all(|(share, (_, most))| *share <= most)
@@ -59,7 +60,7 @@ impl Slice {
 /// The slices of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceReport {
-    /// In order of time.
+    /// The slices in the order of time.
     pub slices: Vec<Slice>,
     /// A job failed.
     pub has_failed_jobs: bool,
@@ -68,7 +69,7 @@ pub struct SliceReport {
 }
 
 impl SliceReport {
-    /// True if the devices kept the limits in every slice, and nothing failed.
+    /// True if the devices met the limits in every slice, and no read failed.
     pub fn passed(&self) -> bool {
         !self.has_failed_jobs && !self.slices.is_empty() && self.slices.iter().all(Slice::passed)
     }
@@ -78,7 +79,7 @@ impl SliceReport {
 mod tests {
     use super::*;
 
-    /// A slice of reads with these latencies in microseconds, and how often each occurs.
+    /// Returns a slice of reads; each entry is a latency in microseconds and the number of reads with it.
     fn slice(latencies: &[(u64, u64)]) -> Slice {
         let mut histogram = Histogram::default();
         for (latency, count) in latencies {

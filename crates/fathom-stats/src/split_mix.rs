@@ -1,7 +1,7 @@
 //! Reproducible pseudorandom numbers: SplitMix64. Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number
 //! generators" (2014).
 
-/// The next number of the sequence; any `state` is a valid seed.
+/// Returns the next number of the sequence. Any `state` is a valid seed.
 pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

@@ -1,4 +1,5 @@
-//! Detects the steady state of a workload: its last N samples are close enough to their mean, or to a level line.
+//! Detects the steady state of a workload: its last N samples are close enough to their mean, or to a
+//! horizontal line.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -23,24 +24,24 @@ pub struct Criterion {
     pub slope: bool,
     /// True if the limit is a percentage of the mean.
     pub percent: bool,
-    /// The limit, in percent or in I/Os per second, bytes per second or ns (for a slope, per sample).
+    /// The limit: in percent, or in I/Os per second, bytes per second or ns (for a slope, per sample).
     pub limit: f64,
 }
 
-/// How far the samples are from steady.
+/// The distance of the samples from a steady state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// Largest distance of a sample from the mean; 0 if the slope is judged.
     pub max_deviation: f64,
     /// Slope per sample; 0 if the deviation is judged.
     pub slope: f64,
-    /// The judged value, in percent of the mean if the limit is.
+    /// The judged value, in percent of the mean if the limit is a percentage.
     pub criterion: f64,
-    /// True if it is below the limit.
+    /// True if the judged value is below the limit.
     pub attained: bool,
 }
 
-/// The last samples.
+/// The last samples of a run.
 #[derive(Clone, Debug)]
 pub struct Window {
     length: usize,
@@ -48,7 +49,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of `length` samples, at least one.
+    /// Creates a window of `length` samples, which is at least one.
     pub fn new(length: usize) -> Window {
         Window { length: length.max(1), samples: VecDeque::with_capacity(length.max(1)) }
     }
@@ -66,7 +67,7 @@ impl Window {
         self.samples.clear();
     }
 
-    /// One figure of every sample, oldest first; missing samples are 0.
+    /// Returns one figure of every sample, oldest first; missing samples are 0.
     pub fn figures(&self, figure: impl Fn(&Sample) -> u64) -> Vec<u64> {
         let missing = std::iter::repeat_n(0, self.length - self.samples.len());
         self.samples.iter().map(figure).chain(missing).collect()
@@ -91,7 +92,7 @@ impl Window {
             if criterion.slope { (0.0, slope(&values)) } else { (max_deviation(&values), 0.0) };
         let watched = if criterion.slope { slope } else { max_deviation };
         let value = match criterion.percent {
-            // An idle job is not steady.
+            // An idle job is not regarded as steady.
             true if mean == 0.0 => return Some(Judgement { max_deviation, slope, ..Judgement::default() }),
             true => 100.0 * watched / mean,
             false => watched,
@@ -105,13 +106,13 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Largest distance from the mean.
+/// Returns the largest distance from the mean.
 fn max_deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
 }
 
-/// Slope of the least-squares line through the values, per step; 0 for fewer than two.
+/// Returns the slope per step of the least-squares line through the values; 0 for fewer than two.
 fn slope(values: &[f64]) -> f64 {
     let middle = (values.len().max(1) - 1) as f64 / 2.0;
     let mean = mean(values);
@@ -143,40 +144,40 @@ pub struct SteadyStateReport {
     pub metric: SteadyStateMetric,
     /// True if the slope of a line through the window is judged instead of the largest deviation from its mean.
     pub slope_mode: bool,
-    /// True if the limit is a share of the mean.
+    /// True if the limit is a percentage of the mean.
     pub percent: bool,
     /// The limit.
     pub limit: f64,
     /// Length of the window in seconds.
     pub duration_seconds: u64,
-    /// True if the limit was met.
+    /// True if the criterion was met.
     pub attained: bool,
-    /// The value compared with the limit.
+    /// Value that was compared with the limit.
     pub criterion: f64,
     /// Largest deviation from the mean of the window.
     pub max_deviation: f64,
     /// Slope of the line through the window.
     pub slope: f64,
-    /// I/Os per second, one per second of the window.
+    /// I/Os per second in each second of the window.
     pub iops: Vec<u64>,
-    /// Bytes per second, one per second of the window.
+    /// Bytes per second in each second of the window.
     pub bytes_per_second: Vec<u64>,
-    /// Mean latency in ns, one per second of the window; used with the latency metric.
+    /// Mean latency in ns in each second of the window, for the latency metric.
     pub latency_ns: Vec<u64>,
 }
 
 impl SteadyStateReport {
-    /// Mean I/Os per second of the window.
+    /// Returns the mean I/Os per second of the window.
     pub fn iops_mean(&self) -> u64 {
         mean_of(&self.iops) as u64
     }
 
-    /// Mean bytes per second of the window.
+    /// Returns the mean bytes per second of the window.
     pub fn bandwidth_mean(&self) -> u64 {
         mean_of(&self.bytes_per_second) as u64
     }
 
-    /// Mean latency of the window in ns.
+    /// Returns the mean latency of the window in ns.
     pub fn latency_mean_ns(&self) -> f64 {
         mean_of(&self.latency_ns)
     }
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn figures_of_recorded_runs() {
-        // Samples and outcomes reported by an installed fio.
+        // The samples and outcomes are those that an installed fio reported.
         let deviation = judged(&[1000, 1001, 1000, 1001], false, true, 5.0);
         assert_eq!(format!("{:.6}", deviation.criterion), "0.049975");
         assert_eq!((deviation.max_deviation, deviation.slope, deviation.attained), (0.5, 0.0, true));

@@ -1,6 +1,6 @@
-//! Rates and latencies over time: a bounded number of points of equal length, recorded during the run. A run of any length
-//! has at most [`MOST_POINTS`] points: if there are more, neighbours are merged and every point covers twice the time. Only
-//! detail is lost.
+//! Rates and latencies over time: a bounded number of points of equal length, recorded during the run. A run of
+//! any length has at most [`MOST_POINTS`] points: if there would be more, neighbours are merged, and every
+//! point then covers twice the time. Only the resolution decreases.
 
 use crate::histogram::{BIN_COUNT, Histogram, add_bins, value_of};
 use crate::per_direction::PerDirection;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Maximum number of points.
 pub const MOST_POINTS: usize = 240;
-/// Number of histogram bins merged into one bin here: four remain per power of two.
+/// Number of histogram bins that are merged into one bin of a timeline, so that four remain per power of two.
 pub const BINS_MERGED: usize = 16;
 /// Maximum number of bins of a point.
 pub const COARSE_BINS: usize = BIN_COUNT / BINS_MERGED;
@@ -19,61 +19,61 @@ pub const COARSE_BINS: usize = BIN_COUNT / BINS_MERGED;
 pub struct Timeline {
     /// Length of a point in ms.
     pub interval_ms: u64,
-    /// One entry for each entry in the report's jobs, or a single one for all if there are many.
+    /// One entry for each entry in the report's jobs, or a single one for all jobs if there are many.
     pub entries: Vec<TimelineEntry>,
 }
 
-/// The timeline of a clone, or of several merged ones.
+/// The timeline of a clone, or of several merged clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineEntry {
     /// Name of the job.
     pub name: String,
-    /// Reporting group, counted from 0.
+    /// Number of the reporting group; the first is 0.
     pub group_id: u32,
     /// Ascending.
     pub points: Vec<TimelinePoint>,
 }
 
-/// One time span.
+/// One time span of a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelinePoint {
-    /// End, ms since the jobs of the run were started.
+    /// End in ms since the jobs of the run were started.
     pub end_ms: u64,
     /// Figures per direction: read, write, trim.
     pub directions: PerDirection<TimelineFigures>,
 }
 
-/// One direction of a point.
+/// The figures of one direction in a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineFigures {
     /// Bytes moved.
     pub io_bytes: u64,
     /// I/Os that ended.
     pub total_ios: u64,
-    /// I/Os by completion latency; [`coarse_value_of`] converts a key to a latency.
+    /// Number of I/Os by completion latency; [`coarse_value_of`] converts a key to a latency.
     pub bins: BTreeMap<u16, u64>,
 }
 
-/// The latency in ns in the middle of a coarse bin.
+/// Returns the latency in ns in the middle of a coarse bin.
 pub fn coarse_value_of(bin: u16) -> u64 {
     value_of(usize::from(bin) * BINS_MERGED + BINS_MERGED / 2)
 }
 
-/// The coarse bin of a latency in ns; the last one for latencies beyond the range.
+/// Returns the coarse bin of a latency in ns; the last bin for latencies beyond the range.
 pub fn coarse_bin_of(ns: u64) -> u16 {
     let bin = crate::histogram::bin_of(ns).unwrap_or(BIN_COUNT - 1);
     (bin / BINS_MERGED) as u16
 }
 
 impl TimelineFigures {
-    /// Adds another direction, clone or point.
+    /// Adds the figures of another direction, clone or point.
     pub fn merge(&mut self, other: &TimelineFigures) {
         self.io_bytes += other.io_bytes;
         self.total_ios += other.total_ios;
         add_bins(&mut self.bins, &other.bins);
     }
 
-    /// The figures with the latencies of a whole histogram.
+    /// Returns figures with the latencies of a whole histogram.
     pub fn of(io_bytes: u64, total_ios: u64, histogram: &Histogram) -> TimelineFigures {
         let mut figures = TimelineFigures { io_bytes, total_ios, bins: BTreeMap::new() };
         for (&bin, &count) in &histogram.bins {
@@ -85,7 +85,7 @@ impl TimelineFigures {
         figures
     }
 
-    /// The difference from `earlier`, a previous total of the same counters.
+    /// Returns the difference from `earlier`, a previous total of the same counters.
     pub fn since(&self, earlier: &TimelineFigures) -> TimelineFigures {
         let before = |bin: &u16| earlier.bins.get(bin).copied().unwrap_or(0);
         TimelineFigures {

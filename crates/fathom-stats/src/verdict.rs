@@ -1,5 +1,5 @@
-//! The verdict on a result: reasons not to rely on its figures. This is the data that reports carry; the checks
-//! are defined elsewhere.
+//! The verdict on a result, which contains reasons not to rely on its figures. These types are the data in
+//! reports; the checks are defined elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing, but the figures are valid.
+    /// The reader should know of the finding, but the figures are valid.
     #[default]
     Note,
     /// The figures may be misleading.
@@ -20,7 +20,7 @@ impl Severity {
     /// All severities, the most severe first.
     pub const ALL: [Severity; 3] = [Severity::Wrong, Severity::Doubtful, Severity::Note];
 
-    /// `wrong`, `doubtful` or `note`.
+    /// Returns `wrong`, `doubtful` or `note`.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -40,7 +40,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The job; `None` for findings about all jobs.
     pub job: Option<String>,
-    /// `read`, `write` or `trim`; `None` for findings about the whole job.
+    /// `read`, `write` or `trim`; `None` for findings about all directions.
     pub direction: Option<String>,
     /// The hosts with this finding, in a multi-host run.
     pub hosts: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Finding {
     pub advice: String,
     /// The figures by name. The suffix of the name gives the unit: bytes, ms or percent.
     pub evidence: Vec<(String, f64)>,
-    /// How bad it is; comparable only between findings with the same code.
+    /// Weight of the finding, which is comparable only between findings with the same code.
     pub weight: f64,
 }
 
@@ -60,34 +60,34 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerdictReport {
-    /// In order of severity.
+    /// The findings in order of severity.
     pub findings: Vec<Finding>,
-    /// Codes of checks that were impossible, because the result lacks their data.
+    /// Codes of checks that were impossible, because the result lacks the necessary data.
     pub not_checked: Vec<String>,
 }
 
 impl VerdictReport {
-    /// The highest severity.
+    /// Returns the highest severity.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
-    /// Nothing is wrong, but some figures may be doubtful.
+    /// True if no finding is `wrong`; some figures may be doubtful.
     pub fn is_sound(&self) -> bool {
         self.worst() < Some(Severity::Wrong)
     }
 
-    /// Nothing is wrong or doubtful.
+    /// True if no finding is `wrong` or `doubtful`.
     pub fn has_no_doubts(&self) -> bool {
         self.worst() < Some(Severity::Doubtful)
     }
 
-    /// Number of findings with this severity.
+    /// Returns the number of findings with this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
-    /// `wrong`, `doubtful` or `no doubts`.
+    /// Returns `wrong`, `doubtful` or `no doubts`.
     pub fn word(&self) -> &'static str {
         match self.worst() {
             Some(Severity::Wrong) => "wrong",
@@ -96,7 +96,7 @@ impl VerdictReport {
         }
     }
 
-    /// Adds a finding. Findings of one check with the same severity and job are merged, keeping the sentence of
+    /// Adds a finding. Findings of one check with the same severity and job are merged, with the sentence of
     /// the worst.
     pub fn add(&mut self, new: Finding) {
         let is_same =

@@ -1,4 +1,5 @@
-//! Results of verification: how much was checked, what was wrong, and how much of it applies to the storage.
+//! Results of verification: the amount of data checked, the errors found, and the part of the data that was
+//! read from the storage.
 
 use crate::counted;
 use serde::{Deserialize, Serialize};
@@ -9,41 +10,44 @@ use std::collections::BTreeMap;
 pub struct VerificationReport {
     /// Name of the job.
     pub job: String,
-    /// Reads that were checked.
+    /// Number of reads that were checked.
     pub checked_reads: u64,
     /// Their bytes.
     pub checked_bytes: u64,
-    /// Blocks that were wrong, by class.
+    /// Number of wrong blocks by class.
     pub miscompares: BTreeMap<String, u64>,
-    /// Files that list them, one JSON object per line.
+    /// Files that list the wrong blocks, one JSON object per line.
     pub listed_in: Vec<String>,
-    /// Blocks that should have been checked and were not; `None` if a clone ended before it could count them.
+    /// Number of blocks that should have been checked but were not; `None` if a clone ended before it could
+    /// count them.
     #[serde(default)]
     pub unchecked_blocks: Option<u64>,
     /// Upper bound of the checked bytes that this machine had in memory when they were read.
     #[serde(default)]
     pub from_memory_bytes: u64,
-    /// Checked bytes for which the system does not report whether they came from memory.
+    /// Number of checked bytes for which the system does not report whether they came from memory.
     #[serde(default)]
     pub unknown_source_bytes: u64,
-    /// The job prevents the cache from being dropped (`invalidate=0`).
+    /// True if the job keeps the cache (`invalidate=0`).
     #[serde(default)]
     pub keeps_cache: bool,
-    /// Other workers may have written the same blocks, so a block only had to be intact, whichever worker wrote it.
+    /// True if other workers may have written the same blocks, so that a block from any of them is valid if it
+    /// is intact.
     #[serde(default)]
     pub shares_blocks: bool,
-    /// The job does not know which run wrote the data: two runs with the same data cannot be told apart.
+    /// True if the job does not know which run wrote the data, so that two runs with the same data cannot be
+    /// distinguished.
     #[serde(default)]
     pub takes_any_run: bool,
 }
 
 impl VerificationReport {
-    /// Blocks that were wrong.
+    /// Returns the number of wrong blocks.
     pub fn wrong_blocks(&self) -> u64 {
         self.miscompares.values().sum()
     }
 
-    /// A note about blocks that were not checked; `None` if all were.
+    /// Returns a note about blocks that were not checked; `None` if all were.
     pub fn note_of_unchecked(&self) -> Option<String> {
         let (job, checked) = (&self.job, self.checked_reads);
         match self.unchecked_blocks {
@@ -59,7 +63,7 @@ impl VerificationReport {
         }
     }
 
-    /// A note about data that was checked in memory; `None` if there was none.
+    /// Returns a note about data that was checked in memory; `None` if there was none.
     pub fn note_of_memory(&self) -> Option<String> {
         let (job, all) = (&self.job, self.checked_bytes);
         let memory = self.from_memory_bytes.min(all);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Figures like those of runs: without and with ties, few and many, close together and far apart.
+/// Figures like those of runs: with and without ties, few and many, with small and large variation.
 const RECORDED: [(&str, &[f64], &[f64]); 6] = [
     ("three runs", &[14301.2, 14288.9, 14410.5], &[169488.69, 169391.59, 170012.4]),
     ("close", &[577.4, 576.1, 572.9, 580.3, 569.8], &[579.2, 571.3, 583.6, 576.9, 581.0, 574.4]),
@@ -22,7 +22,7 @@ const RECORDED: [(&str, &[f64], &[f64]); 6] = [
 
 const SCRIPT: &str = include_str!("scipy/figures.py");
 
-/// SciPy's results for the recorded figures: one object per pair.
+/// Returns SciPy's results for the recorded figures, with one object per pair.
 fn figures_of_scipy(python: &PathBuf) -> Vec<Value> {
     let mut child = Command::new(python)
         .args(["-c", SCRIPT])
@@ -40,7 +40,7 @@ fn figures_of_scipy(python: &PathBuf) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).expect("the script prints JSON")
 }
 
-/// Our figures under the same names; null where they are undefined.
+/// Returns our results under the same names; null if they are undefined.
 fn figures_of_ours(first: &[f64], second: &[f64]) -> Value {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let rank = ranks::mann_whitney(first, second);

@@ -10,23 +10,23 @@ pub struct HostFiles {
     pub job: String,
     /// Name of the first file on the first host.
     pub name: String,
-    /// Which hosts use these files.
+    /// The hosts that use these files.
     pub ownership: Ownership,
 }
 
-/// Which hosts use the files. Whether the same name is the same storage on all hosts is unknown.
+/// The hosts that use the files. It is unknown whether the same name refers to the same storage on all hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ownership {
     /// Every host has its own files.
     Own,
-    /// All hosts use the same names, and the same parts.
+    /// All hosts use the same names and the same parts.
     Shared,
-    /// All hosts use the same names, but different parts.
+    /// All hosts use the same names but different parts.
     Divided,
 }
 
 impl Ownership {
-    /// The word in documents.
+    /// Returns the word in documents.
     pub fn word(self) -> &'static str {
         match self {
             Ownership::Own => "own",

@@ -1,20 +1,21 @@
-//! Joins lists from several hosts: entries with the same key are added up.
+//! Joins lists from several hosts by adding up entries with the same key.
 
 use std::collections::HashMap;
 
-/// A list entry; several may have the same name.
+/// An entry of a list, in which several entries may have the same name.
 pub(super) trait Entry: Clone {
-    /// Reporting group (0 if entries have none) and name.
+    /// Returns reporting group (0 if entries have none) and name.
     fn key(&self) -> (u32, &str);
 }
 
-/// Adds entries to those with the same key: the first entry of a key to the first, the second to the second.
-/// Others are appended. Groups come in order, and entries of a group in order of appearance.
+/// Adds entries to those with the same key: the first entry of a key to the first, the second to the second,
+/// and so on. Further entries are appended. The result is in the order of groups, and within a group in the
+/// order of appearance.
 pub(super) fn join<T: Entry>(own: &mut Vec<T>, theirs: &[T], merge: impl Fn(&mut T, &T)) {
     join_with(own, theirs, merge, T::clone);
 }
 
-/// The same, with `take` for new entries.
+/// Does the same, with `take` for new entries.
 pub(super) fn join_with<T: Entry>(
     own: &mut Vec<T>,
     theirs: &[T],
@@ -30,7 +31,7 @@ pub(super) fn join_with<T: Entry>(
     own.sort_by_key(|entry| entry.key().0);
 }
 
-/// For each entry, the index of its partner in `own`.
+/// Returns for each entry the index of its partner in `own`.
 fn places<T: Entry>(own: &[T], theirs: &[T]) -> Vec<Option<usize>> {
     let mut by_key: HashMap<(u32, &str), Vec<usize>> = HashMap::new();
     for (place, entry) in own.iter().enumerate() {

@@ -6,17 +6,17 @@ use super::{HostDigest, HostRunReport, HostsReport, Overlap, OverlapWindow, over
 use crate::report::RunReport;
 use serde::{Deserialize, Serialize};
 
-/// The results of some of the hosts, summed so far. It may be filled host by host with [`add`](Merged::add),
-/// or in a tree: [`merge`](Merged::merge) is associative, and the hosts keep the order in which they were
-/// added. (Only the means and deviations of bandwidth and IOPS samples are fractions, whose last bits depend
-/// on the tree.) It is plain data, so that hosts may send it to each other.
+/// The sum of the results of some of the hosts. Hosts may be added one by one with [`add`](Merged::add), or in
+/// a tree: [`merge`](Merged::merge) is associative, and the hosts keep the order in which they were added.
+/// (Only the means and deviations of bandwidth and IOPS samples are fractions, whose last bits depend on the
+/// tree.) The type is plain data, so that hosts can send it to each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
     hosts: Vec<HostRunReport>,
     /// Sums of the long parts; empty while there is only one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sums: Option<Box<Sums>>,
-    /// The hosts' figures in the given time window, if there is one.
+    /// The hosts' figures in the given time window, if there is a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     overlap: Option<Overlap>,
 }
@@ -53,10 +53,10 @@ impl Merged {
         }
     }
 
-    /// Drops the long parts of the hosts' reports, except for what their rows show. The sums include
-    /// everything, and stay exact. This is for large numbers of hosts, whose reports would be too much for
-    /// one place: each host shortens its own report and merges it with others. The figures in the window of
-    /// all hosts are summed too.
+    /// Drops the long parts of the hosts' reports, except for the figures in their rows. The sums include all
+    /// figures and stay exact. This is for large numbers of hosts, whose reports would be too large for one
+    /// machine: each host shortens its own report and merges it with others. The figures in the window of all
+    /// hosts are summed too.
     pub fn shorten(&mut self, window: &OverlapWindow) {
         let mut overlap = window.overlap();
         let sums = self.take_sums();
@@ -73,12 +73,13 @@ impl Merged {
         self.overlap = overlap;
     }
 
-    /// The hosts so far, in their order.
+    /// Returns the hosts so far, in their order.
     pub fn hosts(&self) -> &[HostRunReport] {
         &self.hosts
     }
 
-    /// The report of the run. The time in which all hosts were running is computed from their timelines.
+    /// Returns the report of the run. The time in which all hosts were running is computed from their
+    /// timelines.
     pub fn finish(mut self) -> RunReport {
         let overlap = self.overlap.take().or_else(|| overlap::overlap(&self.hosts));
         let sums = self.take_sums();
@@ -97,8 +98,8 @@ impl Merged {
     }
 }
 
-/// Merges the hosts' reports. Its `hosts` are these; the time in which all were running is computed from
-/// their timelines if it is not given.
+/// Merges the hosts' reports. The merged report contains them as its `hosts`. The time in which all hosts were
+/// running is computed from their timelines unless it is given.
 pub fn merge(results: HostsReport) -> RunReport {
     let HostsReport { hosts, overlap, files } = results;
     let mut merged = Merged::default();

@@ -1,6 +1,7 @@
-//! Results of a multi-host run, host by host. Every host runs the same jobs under its own supervisor and uses its own clock.
-//! The controller knows the offset of each clock within a bound, and gives all times on its own clock, counted from the
-//! agreed start instant. [`Merged`] sums the hosts' reports, one at a time or in a tree; [`rows()`] compares them.
+//! Results of a multi-host run, host by host. Every host runs the same jobs under its own supervisor and uses
+//! its own clock. The controller knows the offset of each clock within a bound, and converts all times to its
+//! own clock, relative to the agreed start instant. [`Merged`] sums the hosts' reports, one at a time or in a
+//! tree; [`rows()`] compares them.
 
 mod files;
 mod join;
@@ -28,11 +29,11 @@ use serde::{Deserialize, Serialize};
 /// The hosts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsReport {
-    /// In the order of the command line.
+    /// The hosts, in the order of the command line.
     pub hosts: Vec<HostRunReport>,
     /// The time in which all hosts were running, if there was any.
     pub overlap: Option<Overlap>,
-    /// Which host's files the jobs use, if several hosts run them.
+    /// Ownership of the files of jobs that run on several hosts.
     #[serde(default)]
     pub files: Vec<HostFiles>,
 }
@@ -40,77 +41,78 @@ pub struct HostsReport {
 /// One host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRunReport {
-    /// As the user wrote it.
+    /// Name of the host as the user wrote it.
     pub name: String,
-    /// Groups of hosts that it belongs to.
+    /// Groups of hosts to which the host belongs.
     pub groups: Vec<String>,
-    /// Its own host name; empty until it has answered.
+    /// The host's own host name; empty until it has answered.
     pub host_name: String,
-    /// Transport to it: `ssh`, `tls`, `mpi`, ...
+    /// Transport to the host: `ssh`, `tls`, `mpi`, ...
     pub transport: String,
     /// Its outcome.
     pub end: HostEnd,
-    /// Its clock compared with the controller's.
+    /// The host's clock compared with the controller's.
     pub clock: ClockReport,
-    /// The time at which its jobs started, ns after the agreed instant; negative before it. `None` when none did.
+    /// Time at which the host's jobs started, in ns after the agreed instant; negative before it. `None` if no
+    /// job started.
     pub start_skew_ns: Option<i64>,
-    /// The time at which its first job ended, ms after the agreed instant.
+    /// Time at which the host's first job ended, in ms after the agreed instant.
     pub first_done_ms: Option<u64>,
-    /// The time at which its last job ended.
+    /// Time at which the host's last job ended, in ms after the agreed instant.
     pub last_done_ms: Option<u64>,
-    /// Its result, or its last snapshot if it was lost. Its `hosts` is always empty.
+    /// The host's result, or its last snapshot if it was lost. The `hosts` of this report is always empty.
     pub report: Option<Box<RunReport>>,
-    /// Its figures, if they were dropped from its report to save space ([`Merged::shorten`]).
+    /// The host's figures, if they were dropped from its report to save space ([`Merged::shorten`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Box<HostDigest>>,
 }
 
-/// How a host ended.
+/// The outcome of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostEnd {
-    /// It delivered its result.
+    /// The host delivered its result.
     #[default]
     Whole,
-    /// It could not start, and ran nothing.
+    /// The host could not start, and ran no jobs.
     NeverBegan {
         /// The reason.
         reason: String,
     },
-    /// It was lost during the run; its figures are those of its last snapshot.
+    /// The host was lost during the run; its figures are from its last snapshot.
     Lost {
         /// The reason.
         reason: String,
-        /// The time at which the last snapshot was taken, ms after the agreed instant; `None` if there is none.
+        /// Time at which the last snapshot was taken, in ms after the agreed instant; `None` if there is none.
         snapshot_ms: Option<u64>,
     },
 }
 
-/// A host's clock compared with the controller's, from round trips.
+/// A host's clock compared with the controller's, measured by round trips.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReport {
-    /// Before the run; `None` if it was not measured.
+    /// Offset before the run; `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<ClockOffset>,
     /// After it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<ClockOffset>,
-    /// Step of its wall clock against its monotonic clock during the run, ns.
+    /// Step of the host's wall clock relative to its monotonic clock during the run, in ns.
     pub wall_clock_jump_ns: i64,
 }
 
 /// An estimated clock offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockOffset {
-    /// Monotonic clock of the host minus that of the controller, ns.
+    /// Monotonic clock of the host minus that of the controller, in ns.
     pub offset_ns: i64,
-    /// The true offset differs from it by at most this, ns.
+    /// Maximum difference of the true offset from this one, in ns.
     pub bound_ns: u64,
 }
 
-/// The time in which all hosts that ran were running.
+/// The time in which all hosts with jobs were running.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
-    /// Start of the last host, ms after the agreed instant.
+    /// Start of the last host, in ms after the agreed instant.
     pub begin_ms: u64,
     /// End of the first job of any host.
     pub end_ms: u64,
@@ -128,14 +130,14 @@ pub struct OverlapFigures {
 }
 
 impl HostRunReport {
-    /// How far from the agreed instant its jobs started, ns; 0 if unknown.
+    /// Returns the offset of the start of the host's jobs from the agreed instant in ns; 0 if unknown.
     pub fn skew_ns(&self) -> i64 {
         self.start_skew_ns.unwrap_or(0)
     }
 }
 
 impl ClockReport {
-    /// Bound on the error of the clock offset, ns; `None` if it was not measured.
+    /// Returns the bound on the error of the clock offset in ns; `None` if it was not measured.
     pub fn bound_ns(&self) -> Option<u64> {
         [self.before, self.after].into_iter().flatten().map(|offset| offset.bound_ns).max()
     }

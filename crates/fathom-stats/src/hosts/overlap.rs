@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// The window from the start of the last host until the first host finished a job or was lost; `None` if it is
-/// empty. Hosts that never started do not count. Figures come from the timelines; a point only partly in the
-/// window counts in proportion. If a host has no timeline, all figures are 0.
+/// Returns the window from the start of the last host until the first host finished a job or was lost; `None`
+/// if it is empty. Hosts that never started do not count. Figures are from the timelines, and a point that is
+/// partly in the window counts in proportion. If a host has no timeline, all figures are 0.
 pub fn overlap(hosts: &[HostRunReport]) -> Option<Overlap> {
     let mut window = OverlapWindow::default();
     hosts.iter().for_each(|host| window.merge(OverlapWindow::of(host)));
@@ -28,20 +28,20 @@ pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
     }
 }
 
-/// The time window in which a set of hosts was running, computed before anything is merged, because it needs no
-/// timeline.
+/// The time window in which a set of hosts was running. It is computed before the reports are merged, because
+/// it needs no timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapWindow {
-    /// Start of the last host, ns after the agreed instant; `None` if none started.
+    /// Start of the last host, in ns after the agreed instant; `None` if none started.
     begin_ns: Option<i64>,
-    /// The time at which the first host finished a job.
+    /// Time at which the first host finished a job.
     end_ms: Option<u64>,
     /// True if a host that ran has no timeline.
     lacks_timeline: bool,
 }
 
 impl OverlapWindow {
-    /// The window of one host.
+    /// Returns the window of one host.
     pub fn of(host: &HostRunReport) -> OverlapWindow {
         if host.start_skew_ns.is_none() {
             return OverlapWindow::default();
@@ -57,7 +57,7 @@ impl OverlapWindow {
         self.lacks_timeline |= other.lacks_timeline;
     }
 
-    /// With empty figures.
+    /// Returns the overlap with empty figures.
     pub(super) fn overlap(&self) -> Option<Overlap> {
         let begin_ns = self.begin_ns?.max(0);
         let begin_ms = begin_ns.unsigned_abs().div_ceil(NS_PER_MS.unsigned_abs());
@@ -65,7 +65,7 @@ impl OverlapWindow {
         (end_ms > begin_ms).then(|| Overlap { begin_ms, end_ms, directions: PerDirection::default() })
     }
 
-    /// With a host's figures in it.
+    /// Returns the overlap with the figures of one host.
     pub(super) fn share_of(&self, host: &HostRunReport) -> Option<Overlap> {
         let mut overlap = self.overlap()?;
         let timeline = host.report.as_ref().and_then(|report| report.timeline.as_ref());
@@ -82,7 +82,8 @@ impl OverlapWindow {
     }
 }
 
-/// Time at which the host's first job finished; for a lost host without one, the time of its last snapshot.
+/// Returns the time at which the host's first job finished; for a lost host without a finished job, the time of
+/// its last snapshot.
 fn end_ms(host: &HostRunReport) -> Option<u64> {
     match &host.end {
         HostEnd::Lost { snapshot_ms, .. } => host.first_done_ms.or(*snapshot_ms),

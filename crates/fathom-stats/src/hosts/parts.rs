@@ -12,7 +12,7 @@ use crate::report::{
 use crate::slices::{Slice, SliceReport};
 use std::collections::HashMap;
 
-/// Maximum number of hosts that a note names; the others are counted.
+/// Maximum number of hosts that a note names; further hosts are only counted.
 const MOST_NAMED: usize = 3;
 
 impl Entry for JobChoices {
@@ -33,7 +33,7 @@ impl Entry for ReplayReport {
     }
 }
 
-/// A report without sums.
+/// Returns a report without sums.
 pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     let mut report = RunReport { notes: notes(hosts), ..RunReport::default() };
     let with_reports = hosts.iter().filter_map(|host| Some((host, host.report.as_deref()?)));
@@ -64,7 +64,7 @@ pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     report
 }
 
-/// The hosts' notes, each listed once with its hosts, after the notes on missing figures.
+/// Returns the hosts' notes, each listed once with its hosts, after the notes on missing figures.
 fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     let mut notes: Vec<String> = hosts.iter().filter_map(what_is_missing).collect();
     let mut order: Vec<&str> = Vec::new();
@@ -94,7 +94,7 @@ fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     notes
 }
 
-/// Notes on figures missing from a host that was lost or never started.
+/// Returns a note on the figures missing from a host that was lost or never started.
 fn what_is_missing(host: &HostRunReport) -> Option<String> {
     let name = &host.name;
     match &host.end {
@@ -139,7 +139,7 @@ fn mounts_of(host: &str, mounts: &[MountReport]) -> Vec<MountReport> {
     mounts.iter().map(of_host).collect()
 }
 
-/// A host with only one stage does not list it.
+/// Returns the stages of a host. A host with only one stage does not list it.
 fn stages_of(host: &str, report: &RunReport) -> Vec<StageReport> {
     let of_host = |groups: Vec<u32>, disks: &[DiskReport], mounts: &[MountReport]| StageReport {
         groups,
@@ -189,7 +189,7 @@ fn choices_of(host: &str, report: &RunReport) -> Vec<JobChoices> {
 }
 
 fn add_choices(own: &mut JobChoices, theirs: &JobChoices) {
-    // A feature is listed if all hosts used it.
+    // A feature is listed only if all hosts used it.
     own.engine_features.retain(|feature| theirs.engine_features.contains(feature));
     own.processor_wait_ms = sum_of(own.processor_wait_ms, theirs.processor_wait_ms, |a, b| a + b);
     own.processors = sum_of(own.processors, theirs.processors, |a, b| ProcessorShares {
@@ -202,7 +202,7 @@ fn add_choices(own: &mut JobChoices, theirs: &JobChoices) {
     own.limits.io.extend_from_slice(&theirs.limits.io);
 }
 
-/// Sum over the hosts that report it.
+/// Returns the sum over the hosts that report the figure.
 fn sum_of<T>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(add(one, other)),
@@ -242,7 +242,8 @@ fn add_replay(own: &mut ReplayReport, theirs: &ReplayReport) {
     own.lateness.merge(&theirs.lateness);
 }
 
-/// Slices of all hosts, merged by index. They began within the start skew, which is short compared with a slice.
+/// Merges the slices of all hosts by index. Slices of an index began within the start skew, which is short
+/// compared with a slice.
 fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]) -> Option<SliceReport> {
     let of_hosts: Vec<&SliceReport> =
         with_reports.iter().filter_map(|(_, report)| report.slices.as_ref()).collect();
@@ -259,7 +260,7 @@ fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]
     })
 }
 
-/// The mean over all hosts, whose processors are distinct.
+/// Returns the mean over all hosts, whose processors are distinct.
 fn idleness(with_reports: &[(&HostRunReport, &RunReport)]) -> Option<IdlenessReport> {
     let of_hosts: Vec<&IdlenessReport> =
         with_reports.iter().filter_map(|(_, report)| report.idleness.as_ref()).collect();

@@ -1,18 +1,18 @@
-//! One host's figures, condensed.
+//! The figures of one host in a row.
 
 use crate::Direction;
 use crate::per_direction::PerDirection;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A host's figures over all its jobs.
+/// A host's figures, summed over all its jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRow {
-    /// Read, write, trim.
+    /// Figures by direction: read, write, trim.
     pub directions: PerDirection<HostFigures>,
-    /// Number of errors: tolerated ones, plus one per failed job entry.
+    /// Number of errors: tolerated errors, plus one per failed job entry.
     pub errors: u64,
-    /// In what respect it is slower than the others.
+    /// Figures in which the host is slower than the others.
     pub straggling: Vec<Straggling>,
 }
 
@@ -21,51 +21,52 @@ pub struct HostRow {
 pub struct HostFigures {
     /// I/Os that ended.
     pub total_ios: u64,
-    /// Bytes per second while it had jobs of this direction.
+    /// Bytes per second while the host had jobs of this direction.
     pub bytes_per_second: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// Completion latencies (total latencies if only these are recorded); `None` without a histogram.
+    /// Percentiles of completion latencies (of total latencies if only these are recorded); `None` without a
+    /// histogram.
     pub percentiles: Option<HostPercentiles>,
-    /// The maximum, ns; `None` without values.
+    /// Maximum in ns; `None` without values.
     pub max_ns: Option<u64>,
 }
 
-/// Percentiles of latencies, ns.
+/// Percentiles of latencies in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostPercentiles {
     /// Median.
     pub p50_ns: u64,
-    /// 99 of 100 I/Os took no longer.
+    /// 99 of 100 I/Os took at most this time.
     pub p99_ns: u64,
-    /// 999 of 1000 I/Os took no longer.
+    /// 999 of 1000 I/Os took at most this time.
     pub p99_9_ns: u64,
 }
 
-/// How a host is slower.
+/// A figure in which a host is slower than the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Straggling {
     /// Direction of the I/Os.
     pub direction: Direction,
-    /// The worse figure.
+    /// The figure that is worse.
     pub figure: StragglingFigure,
-    /// The host's value: bytes per second, or ns.
+    /// The host's value, in bytes per second or ns.
     pub value: f64,
-    /// The median of the hosts with the same jobs.
+    /// Median of the hosts with the same jobs.
     pub median: f64,
 }
 
 /// The figure that makes a host a straggler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StragglingFigure {
-    /// Bandwidth, or I/Os per second if no data is moved.
+    /// Bandwidth, or I/Os per second if no data is transferred.
     Rate,
     /// 99th percentile of the latencies.
     P99,
 }
 
 impl StragglingFigure {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn word(self) -> &'static str {
         match self {
             StragglingFigure::Rate => "rate",

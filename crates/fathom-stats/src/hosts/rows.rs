@@ -1,4 +1,4 @@
-//! Each host's own figures, condensed for comparison with the others.
+//! Each host's figures in a row, for comparison with the other hosts.
 
 use super::row::{HostFigures, HostPercentiles, HostRow};
 use super::stragglers::mark;
@@ -12,38 +12,39 @@ use crate::report::{JobReport, RunReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What remains of a host's report without its long parts: its row, and the keys of its jobs for the comparison.
+/// The figures of a host that are kept when the long parts of its report are dropped: its row, and the keys of
+/// its jobs for the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostDigest {
     row: HostRow,
     jobs: Vec<JobKey>,
 }
 
-/// Reporting group, name and clones of an entry.
+/// Key of a job: reporting group, name, and number of clones of an entry.
 type JobKey = (u32, String, u32);
 
 impl HostDigest {
-    /// The digest of a host with a complete report.
+    /// Returns the digest of a host with a complete report.
     pub(super) fn of(host: &HostRunReport) -> HostDigest {
         HostDigest { row: row(host), jobs: jobs(host) }
     }
 }
 
-/// How far from the agreed instant hosts started, and how accurately that is known.
+/// Offsets of the hosts' starts from the agreed instant, and their accuracy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSkew {
-    /// Median offset, ns.
+    /// Median offset in ns.
     pub median_ns: u64,
-    /// The maximum, ns.
+    /// Maximum offset in ns.
     pub largest_ns: u64,
-    /// Bound on the error of the clock comparison, ns; `None` if no clock was measured.
+    /// Bound on the error of the clock comparison in ns; `None` if no clock was measured.
     pub clock_bound_ns: Option<u64>,
 }
 
-/// A row for each host, in their order.
+/// Returns a row for each host, in the order of the hosts.
 pub fn rows(hosts: &[HostRunReport]) -> Vec<HostRow> {
     let mut rows: Vec<HostRow> = hosts.iter().map(row).collect();
-    // Hosts with different jobs are not compared, nor are incomplete ones.
+    // Only complete hosts with the same jobs are compared.
     let mut peers: BTreeMap<Vec<JobKey>, Vec<usize>> = BTreeMap::new();
     for (index, host) in hosts.iter().enumerate() {
         if let (HostEnd::Whole, Some(_)) = (&host.end, &host.report) {
@@ -56,7 +57,7 @@ pub fn rows(hosts: &[HostRunReport]) -> Vec<HostRow> {
     rows
 }
 
-/// The skew of the hosts that started; `None` if none did.
+/// Returns the skew of the hosts that started; `None` if none did.
 pub fn start_skew(hosts: &[HostRunReport]) -> Option<StartSkew> {
     let distances = hosts.iter().filter_map(|host| host.start_skew_ns).map(i64::unsigned_abs);
     let distances: Vec<u64> = distances.collect();
@@ -84,7 +85,7 @@ fn row(host: &HostRunReport) -> HostRow {
     }
     let Some(report) = &host.report else { return HostRow::default() };
     let errors_of = |job: &JobReport| match &job.tolerated_errors {
-        // The first tolerated error is stored as the job's error as well.
+        // The first tolerated error is also stored as the job's error, so it must not be counted twice.
         Some(errors) if errors.total > 0 => errors.total,
         _ => u64::from(job.error.is_some()),
     };
@@ -99,7 +100,7 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     let mut figures = HostFigures::default();
     let mut latencies = Histogram::default();
     let mut bytes = 0;
-    // Jobs of a stage run concurrently, stages one after the other.
+    // Jobs of a stage run concurrently, but stages run one after the other.
     let mut runtimes_ms: BTreeMap<usize, u64> = BTreeMap::new();
     for job in &report.jobs {
         let own = &job.directions[direction];
@@ -127,7 +128,7 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     figures
 }
 
-/// Only complete results list stages; otherwise each group counts as a stage.
+/// Returns the stage of a group. Only complete results list stages; in others, each group counts as a stage.
 fn stage_of(report: &RunReport, group_id: u32) -> usize {
     let of_group = |stage: &crate::report::StageReport| stage.groups.contains(&group_id);
     report.stages.iter().position(of_group).unwrap_or(report.stages.len() + group_id as usize)

@@ -4,19 +4,19 @@ use super::row::{HostRow, Straggling, StragglingFigure};
 use crate::Direction;
 use crate::inference::median::median;
 
-/// Minimum number of hosts to compare; with fewer, the median means little.
+/// Minimum number of hosts for a comparison; the median of fewer hosts is not meaningful.
 pub const FEWEST_HOSTS: usize = 5;
 /// Number of deviations from the median beyond which a host is a straggler.
 pub const DEVIATIONS: f64 = 3.0;
-/// Minimum distance from the median, as a share of it, however little the hosts differ.
+/// Minimum distance from the median, as a share of it, even if the hosts hardly differ.
 pub const LEAST_SHARE: f64 = 0.05;
-/// Minimum number of I/Os for a 99th percentile: ten of them are slower than it.
+/// Minimum number of I/Os for a 99th percentile, so that ten of them are slower than it.
 pub const FEWEST_IOS: u64 = 1000;
-/// Converts a median absolute deviation to an estimate of the standard deviation of normal values: 1 /
-/// Φ⁻¹(3/4).
+/// Factor that converts a median absolute deviation to an estimate of the standard deviation of normal values:
+/// 1 / Φ⁻¹(3/4).
 const TO_DEVIATION: f64 = 1.4826;
 
-/// Which direction is worse.
+/// The direction that is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worse {
     /// For rates.
@@ -25,16 +25,18 @@ pub enum Worse {
     Above,
 }
 
-/// The values that are too far from the median on the worse side.
+/// Marks the values that are too far from the median on the worse side.
 ///
-/// Too far is more than [`DEVIATIONS`] median absolute deviations, scaled by 1.4826 so that they stand for standard deviations of
-/// normal values, and more than [`LEAST_SHARE`] of the median. The median of the distances does not move with a few values that are
-/// far off, as a standard deviation does. Source: C. Leys, C. Ley, O. Klein, P. Bernard, L. Licata, "Detecting outliers: Do not use
-/// standard deviation around the mean, use absolute deviation around the median", Journal of Experimental Social Psychology 49
-/// (2013), where 3 is the conservative choice; the factor is that of P. J. Rousseeuw and C. Croux, "Alternatives to the median
-/// absolute deviation", Journal of the American Statistical Association 88 (1993).
+/// A value is too far from the median if its distance exceeds both [`DEVIATIONS`] median absolute deviations,
+/// scaled by 1.4826 so that they estimate standard deviations of normal values, and [`LEAST_SHARE`] of the
+/// median. Unlike a standard deviation, the median of the distances is not affected by a few distant values.
+/// Source: C. Leys, C. Ley, O. Klein, P. Bernard, L. Licata, "Detecting outliers: Do not use standard deviation
+/// around the mean, use absolute deviation around the median", Journal of Experimental Social Psychology 49
+/// (2013), where 3 is the conservative choice; the factor is that of P. J. Rousseeuw and C. Croux,
+/// "Alternatives to the median absolute deviation", Journal of the American Statistical Association 88 (1993).
 ///
-/// None of fewer than [`FEWEST_HOSTS`] values is. If more than half of the values are the same, the distance is 0 and the share decides.
+/// No value is marked if there are fewer than [`FEWEST_HOSTS`]. If more than half of the values are the same,
+/// the deviation is 0, so only the share decides.
 pub fn outliers(values: &[f64], worse: Worse) -> Vec<bool> {
     let limit = limit_of(values).filter(|_| values.len() >= FEWEST_HOSTS);
     let Some((middle, distance)) = limit else { return vec![false; values.len()] };
@@ -45,7 +47,7 @@ pub fn outliers(values: &[f64], worse: Worse) -> Vec<bool> {
     values.iter().map(is_far).collect()
 }
 
-/// The median, and the maximum distance of values from it.
+/// Returns the median, and the maximum distance of values from it.
 fn limit_of(values: &[f64]) -> Option<(f64, f64)> {
     let middle = median(values)?;
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
@@ -103,7 +105,8 @@ mod tests {
 
     #[test]
     fn the_limit_is_that_of_the_paper() {
-        // Leys et al.: of 1, 3, 3, 6, 8, 10, 10, 1000 the median is 7, its deviation 3.5 * 1.4826 = 5.1891.
+        // In the example of Leys et al. with 1, 3, 3, 6, 8, 10, 10, 1000, the median is 7 and its deviation is
+        // 3.5 * 1.4826 = 5.1891.
         let values = [1.0, 3.0, 3.0, 6.0, 8.0, 10.0, 10.0, 1000.0];
         let (middle, distance) = limit_of(&values).expect("there are values");
         assert!((middle - 7.0).abs() < 1e-9 && (distance - 15.567_3).abs() < 1e-9, "{middle} {distance}");
@@ -135,7 +138,7 @@ mod tests {
             let middle = median(&values).unwrap_or(0.0);
             for (value, mark) in values.iter().zip(&below) {
                 prop_assert!(!mark || *value < middle * (1.0 - LEAST_SHARE));
-                // A still slower host is a straggler as well.
+                // A host that is even slower must be a straggler as well.
                 let slower = values.iter().zip(&below).filter(|(other, _)| *other <= value);
                 prop_assert!(!mark || slower.clone().all(|(_, other)| *other));
             }
@@ -152,7 +155,7 @@ mod tests {
         }
     }
 
-    /// A host that read 4 KiB this many times in one second, with this latency in µs.
+    /// Returns a host that read 4 KiB this many times in one second, with this latency in µs.
     fn host(ios: u64, us: u64) -> HostRunReport {
         let mut read = DirectionReport {
             io_bytes: ios * 4096,
@@ -187,10 +190,10 @@ mod tests {
         );
         hosts[5] = host(990, 700);
         assert_eq!(reasons(&hosts)[5], [""; 0]);
-        // A host that did nothing is the slowest.
+        // A host without I/O is the slowest.
         hosts[2] = host(0, 0);
         assert_eq!(reasons(&hosts)[2], ["read rate 100% below the median"]);
-        // A lost host is not compared, nor is one with different jobs.
+        // Lost hosts, and hosts with different jobs, are not compared.
         hosts[2].end = HostEnd::Lost { reason: String::new(), snapshot_ms: None };
         assert_eq!(reasons(&hosts)[2], [""; 0]);
         (hosts[2].end, hosts[5].report.as_mut().expect("it has one").jobs[0].name) =
@@ -216,7 +219,7 @@ mod tests {
         };
         let row = row_of(&report);
         let read = row.directions[Direction::Read];
-        // One second, then half a second.
+        // The first stage takes one second, and the second half a second.
         assert!(
             (read.iops - 800.0).abs() < 1e-6 && (read.bytes_per_second - 800.0 * 4096.0).abs() < 1e-3,
             "{read:?}"
@@ -225,7 +228,7 @@ mod tests {
         let percentiles = read.percentiles.expect("there are latencies");
         assert!(percentiles.p50_ns.abs_diff(100_000) < 1000 && percentiles.p99_ns.abs_diff(300_000) < 3000);
         assert_eq!(row.directions[Direction::Write], Default::default());
-        // Both groups in one stage.
+        // Both groups now belong to one stage.
         report.stages = vec![StageReport { groups: vec![0, 1], ..StageReport::default() }];
         assert!((row_of(&report).directions[Direction::Read].iops - 1200.0).abs() < 1e-6);
     }

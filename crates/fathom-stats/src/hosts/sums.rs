@@ -25,7 +25,7 @@ impl Sums {
         if let Some(timeline) = &report.timeline {
             timeline::add_host(&mut self.timeline, timeline, host.skew_ns());
         }
-        // A lost host's last interval is earlier than those of the others.
+        // A lost host's last interval is earlier than those of the others, so it is left out.
         if let (Some(interval), false) = (&report.interval, matches!(host.end, HostEnd::Lost { .. })) {
             self.add_interval(interval);
         }
@@ -43,7 +43,7 @@ impl Sums {
         }
     }
 
-    /// Removes from a host's report what is in the sums, and what the merged report does not use.
+    /// Removes the parts of a host's report that are in the sums or that the merged report does not use.
     pub(super) fn shorten(report: &mut RunReport) {
         report.jobs = Vec::new();
         report.groups = Vec::new();
@@ -76,7 +76,7 @@ impl Sums {
             if is_first_error {
                 names_host(own);
             }
-            // Each host determines its own steady state.
+            // Each host determines its own steady state, so the merged report has none.
             own.steady_state = None;
         };
         let take = |theirs: &JobReport| {
@@ -127,7 +127,7 @@ impl Entry for GroupReport {
     }
 }
 
-/// The interval with one entry per job, in the order of the jobs. A job may belong to a host whose last
+/// Returns the interval with one entry per job, in the order of the jobs. A job may belong to a host whose last
 /// interval does not count.
 fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalReport {
     let blank = |job: &JobReport| IntervalJob {
@@ -142,7 +142,8 @@ fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalRepo
 }
 
 fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
-    // A host without jobs in a group does not know the group's display options.
+    // A host without jobs in a group does not know the group's display options, so they are taken from the
+    // other.
     if own.mixed.max_runtime_ms == 0 && theirs.mixed.max_runtime_ms > 0 {
         own.kb_base = theirs.kb_base;
         own.unit_base = theirs.unit_base;
@@ -155,7 +156,7 @@ fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
     add_group_direction(&mut own.mixed, &theirs.mixed);
 }
 
-/// The result is the same as if all clones had been counted together.
+/// Adds a direction of a group, with the same result as if all clones had been counted together.
 fn add_group_direction(own: &mut GroupDirection, theirs: &GroupDirection) {
     match (own.max_runtime_ms, theirs.max_runtime_ms) {
         (_, 0) => return,

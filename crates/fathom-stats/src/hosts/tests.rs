@@ -1,4 +1,4 @@
-//! Merging hosts is equivalent to counting everything together.
+//! Checks that merging hosts is equivalent to counting all clones together.
 
 use super::*;
 use crate::block_errors::BlockErrorReport;
@@ -21,7 +21,7 @@ fn merged(hosts: &[HostRunReport]) -> RunReport {
 }
 
 prop_compose! {
-    /// The report of one clone. Fractions are halves, so that sums do not depend on their order.
+    /// Returns the report of one clone. Fractions are halves, so that sums do not depend on their order.
     fn clone_report()(
         name in "[ab]", group_id in 0u32..3, latencies in prop::collection::vec((0usize..3, 0u64..1 << 42), 0..12),
         runtime_ms in 1u64..5000, error in prop::option::weighted(0.2, 1i32..5), tolerated in prop::option::of(0u64..3),
@@ -53,7 +53,7 @@ prop_compose! {
     }
 }
 
-/// A host's report of its clones: one entry per job and group, or one per clone.
+/// Returns a host's report of its clones, with one entry per job and group, or one per clone.
 fn report_of(clones: &[JobReport], is_grouped: bool) -> RunReport {
     let mut report = RunReport { version: "fio-3.42".into(), ..RunReport::default() };
     for clone in clones {
@@ -85,7 +85,7 @@ prop_compose! {
         let mut timeline = Timeline { interval_ms, entries: Vec::new() };
         for name in names {
             let points = figures.iter().zip(1..).map(|(point, number)| TimelinePoint {
-                // The last point is shorter.
+                // The last point is shorter than the others.
                 end_ms: number * interval_ms - if number == figures.len() as u64 { early_ms } else { 0 },
                 directions: PerDirection::new([point.clone(), TimelineFigures::default(), point.clone()]),
             });
@@ -162,7 +162,7 @@ proptest! {
         prop_assert_eq!(result.hosts.map(|hosts| hosts.hosts), Some(hosts));
     }
 
-    /// Unmerged clones are merged with the same clone of other hosts.
+    /// Checks that unmerged clones are merged with the same clone of other hosts.
     #[test]
     fn the_second_of_a_name_goes_to_the_second(counts in prop::collection::vec(0usize..4, 1..5)) {
         let clones = |count: usize, host: usize| -> Vec<JobReport> {
@@ -184,7 +184,7 @@ proptest! {
         prop_assert_eq!(in_a_tree(&hosts, &cuts, None).finish(), merged(&hosts));
     }
 
-    /// The result does not depend on what the hosts drop from their own reports.
+    /// Checks that the result does not depend on the parts that the hosts drop from their own reports.
     #[test]
     fn short_hosts_give_the_same(hosts in prop::collection::vec(any_host(), 1..7), cuts in prop::collection::vec(0usize..7, 0..7)) {
         let hosts: Vec<HostRunReport> =
@@ -199,7 +199,7 @@ proptest! {
             prop_assert_eq!((short.errors, short.straggling.len()), (whole.errors, whole.straggling.len()));
             for (short, whole) in short.directions.values().zip(whole.directions.values()) {
                 prop_assert_eq!((short.total_ios, short.percentiles, short.max_ns), (whole.total_ios, whole.percentiles, whole.max_ns));
-                // JSON does not preserve the last bit.
+                // JSON does not preserve the last bit, so the comparison allows a small error.
                 prop_assert!((short.iops - whole.iops).abs() <= 1e-9 * whole.iops);
             }
         }
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(times(&short.overlap), times(&whole.overlap));
         for (short, whole) in short.overlap.iter().zip(&whole.overlap) {
             for (short, whole) in short.directions.values().zip(whole.directions.values()) {
-                // The order of summation differs.
+                // The order of summation differs, so the comparison allows a small error.
                 prop_assert!((short.iops - whole.iops).abs() <= 1e-9 * whole.iops.max(1.0));
             }
         }
@@ -243,7 +243,7 @@ proptest! {
     }
 }
 
-/// This many I/Os in each 250 ms span.
+/// Returns a timeline with these numbers of I/Os in each 250 ms span.
 fn steady(ios: &[u64]) -> Timeline {
     let points = ios.iter().zip(1..).map(|(&total_ios, number)| {
         let read = TimelineFigures { io_bytes: total_ios * 512, total_ios, bins: Default::default() };
@@ -275,10 +275,10 @@ fn points_stand_where_they_were_by_one_clock() {
     let late = host_with_timeline("b", &[10, 20], 500);
     let result = merged(&[host_with_timeline("a", &[1, 2, 3], 0), late.clone()]);
     assert_eq!(ios(&result), [(250, 1), (500, 2), (750, 13), (1000, 20)]);
-    // A small delay stays within the same span.
+    // After a small delay, points stay within the same span.
     let result = merged(&[host_with_timeline("a", &[1, 2, 3], 0), host_with_timeline("b", &[10, 20], 3)]);
     assert_eq!(ios(&result), [(250, 11), (500, 22), (750, 3)]);
-    // The time before the first point is empty.
+    // The time before the first point has no I/Os.
     assert_eq!(ios(&merged(&[late])), [(250, 0), (500, 0), (750, 10), (1000, 20)]);
 }
 
@@ -290,7 +290,7 @@ fn coarse_points_make_all_coarse() {
     let report = RunReport { timeline: Some(coarse), ..RunReport::default() };
     let result = merged(&[host_with_timeline("a", &[1, 2, 3], 0), host("b", report)]);
     assert_eq!(ios(&result), [(500, 103), (1000, 203)]);
-    // A single timeline for all jobs absorbs separate ones.
+    // A single entry for all jobs absorbs separate entries.
     let mut all = steady(&[100]);
     all.entries[0].name = "all jobs".into();
     let report = RunReport { timeline: Some(all), ..RunReport::default() };
@@ -320,13 +320,13 @@ fn all_were_running_between_the_last_start_and_the_first_end() {
         (read.iops - 6000.0).abs() < 1e-6 && (read.bytes_per_second - 6000.0 * 512.0).abs() < 1e-3,
         "{read:?}"
     );
-    // A point half inside counts half.
+    // A point of which half is in the window counts half.
     let hosts = [host_with_timeline("a", &[1000; 8], 0), host_with_timeline("b", &[500; 8], 125)];
     let overlap = super::overlap(&hosts).expect("they met");
     assert!((overlap.directions[Direction::Read].iops - 6000.0).abs() < 1e-6, "{overlap:?}");
     let apart = [host_with_timeline("a", &[1; 2], 0), host_with_timeline("b", &[1; 2], 500)];
     assert_eq!(super::overlap(&apart), None);
-    // A host that never started does not shorten the window; a lost host ends it.
+    // A host that never started does not shorten the window, but a lost host ends it.
     let mut lost = host_with_timeline("b", &[500; 4], 0);
     (lost.first_done_ms, lost.end) = (None, HostEnd::Lost { reason: "gone".into(), snapshot_ms: Some(1000) });
     let never =

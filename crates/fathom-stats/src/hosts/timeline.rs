@@ -1,8 +1,8 @@
-//! Merges the hosts' timelines, by the controller's clock. A point is assigned to the span that contains its
+//! Merges the hosts' timelines by the controller's clock. A point is assigned to the span that contains its
 //! middle, on a grid that begins at the agreed instant. Each span has a point, so a point begins where the
-//! previous one ends; only the last may end before its span does. Spans are as long as the longest interval of
-//! a host, or longer if there would be too many. One length is usually a multiple of the other, so the order of
-//! the hosts does not matter.
+//! previous one ends, and only the last may end before its span does. Spans are as long as the longest interval
+//! of a host, or longer if there would be too many spans. One length is usually a multiple of the other, so the
+//! order of the hosts does not matter.
 
 use super::join::{Entry, join_with};
 use crate::per_direction::PerDirection;
@@ -37,12 +37,12 @@ pub(super) fn add_sum(own: &mut Option<Timeline>, theirs: &Timeline) {
     add(own, theirs, on_grid);
 }
 
-/// A time within the span of a grid point, and the point's end: ms.
+/// Returns a time within the span of a grid point, and the point's end, in ms.
 fn on_grid(_: u64, point: &TimelinePoint) -> (u64, u64) {
     (point.end_ms.saturating_sub(1), point.end_ms)
 }
 
-/// `place` maps a point and the end of the previous one to the result of [`on_grid`].
+/// Adds a timeline; `place` maps a point and the end of the previous one to the result of [`on_grid`].
 fn add(own: &mut Option<Timeline>, theirs: &Timeline, place: impl Fn(u64, &TimelinePoint) -> (u64, u64)) {
     let own = own.get_or_insert_default();
     let last = |timeline: &Timeline, place: &dyn Fn(u64, &TimelinePoint) -> (u64, u64)| {
@@ -91,7 +91,8 @@ fn add_point(
     (inside_ms, end_ms): (u64, u64),
     directions: &PerDirection<TimelineFigures>,
 ) {
-    // Ascending times never need more than the maximum number of points; any excess goes to the last point.
+    // Ascending times never need more than the maximum number of points, so any excess is added to the last
+    // point.
     let stretch = (inside_ms / interval_ms).min(MOST_POINTS as u64 - 1);
     let grid_end = |stretch: u64| (stretch + 1).saturating_mul(interval_ms);
     while entry.points.len() as u64 <= stretch {

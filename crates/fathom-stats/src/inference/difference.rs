@@ -3,7 +3,7 @@
 use super::distributions::{student_cdf, student_quantile};
 use super::{CONFIDENCE, Interval, mean, ranks, variance};
 
-/// From this number of runs on either side, ranks are used instead of means, so that a single outlier has no
+/// Number of runs on either side from which on ranks are used instead of means, so that a single outlier has no
 /// influence.
 pub const FEWEST_FOR_RANKS: usize = 5;
 
@@ -14,14 +14,14 @@ pub struct Difference {
     pub value: f64,
     /// 95 % interval.
     pub interval: Interval,
-    /// Two-sided probability of a difference this large by chance.
+    /// Two-sided probability that a difference this large occurs by chance.
     pub p_value: f64,
 }
 
-/// The second set as a multiple of the first, with its interval.
+/// The ratio of the second set to the first, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio; 1 if they are equal.
+    /// The ratio; 1 if the sets are equal.
     pub value: f64,
     /// 95 % interval.
     pub interval: Interval,
@@ -34,9 +34,9 @@ impl Ratio {
     }
 }
 
-/// Difference of means without assuming equal variances. `None` unless both sets have two values. Source: B.
-/// L. Welch, "The generalization of Student's problem when several different population variances are
-/// involved", Biometrika 34 (1947), with degrees of freedom after Satterthwaite (1946).
+/// Returns the difference of means without assuming equal variances. `None` unless both sets have two values.
+/// Source: B. L. Welch, "The generalization of Student's problem when several different population variances
+/// are involved", Biometrika 34 (1947), with degrees of freedom after Satterthwaite (1946).
 pub fn welch(first: &[f64], second: &[f64]) -> Option<Difference> {
     if first.len() < 2 || second.len() < 2 {
         return None;
@@ -48,10 +48,10 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Difference> {
     Some(difference(mean(second) - mean(first), (own + other).sqrt(), degrees))
 }
 
-/// Difference between one run and several, assuming that the one has the same variance. `None` unless one set
-/// has one value and the other at least two. Source: J. R. Crawford and D. C. Howell, "Comparing an
-/// individual's test score against norms derived from small samples", The Clinical Neuropsychologist 12
-/// (1998).
+/// Returns the difference between one run and several, assuming that the single run has the same variance.
+/// `None` unless one set has one value and the other at least two. Source: J. R. Crawford and D. C. Howell,
+/// "Comparing an individual's test score against norms derived from small samples", The Clinical
+/// Neuropsychologist 12 (1998).
 pub fn one_against_several(first: &[f64], second: &[f64]) -> Option<Difference> {
     let several = match (first.len(), second.len()) {
         (1, 2..) => second,
@@ -64,7 +64,7 @@ pub fn one_against_several(first: &[f64], second: &[f64]) -> Option<Difference> 
 }
 
 fn difference(value: f64, error: f64, degrees: f64) -> Difference {
-    // Identical runs, such as those with a rate limit, leave no degrees of freedom.
+    // Runs with identical figures, such as those with a rate limit, leave no degrees of freedom.
     if error == 0.0 {
         let p_value = if value == 0.0 { 1.0 } else { 0.0 };
         return Difference { value, interval: Interval::around(value, 0.0), p_value };
@@ -74,11 +74,11 @@ fn difference(value: f64, error: f64, degrees: f64) -> Difference {
     Difference { value, interval: Interval::around(value, t * error), p_value }
 }
 
-/// The ratio of the second set of runs to the first, computed on a logarithmic scale, so that twice as fast
-/// and half as fast are equally far from equal. `None` unless all values are positive and one set has two of
-/// them. With five or more runs on each side, the Hodges-Lehmann shift is used, which is robust against a
-/// single outlier; below, Welch's difference of means; with a single run on one side, that run against the
-/// variation of the others.
+/// Returns the ratio of the second set of runs to the first. It is computed on a logarithmic scale, so that
+/// twice and half the speed are equally far from equal speed. `None` unless all values are positive and one set
+/// has two of them. With five or more runs on each side, the Hodges-Lehmann shift is used, which is robust
+/// against a single outlier. With fewer runs, Welch's difference of means is used; a single run on one side is
+/// compared with the variation of the others.
 pub fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
     let (first, second) = (logarithms(first)?, logarithms(second)?);
     let (value, interval) = match first.len().min(second.len()) >= FEWEST_FOR_RANKS {
@@ -95,8 +95,8 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     positive.then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// The ratio of the second figure to the first, if each has its own interval. `None` unless all of them are
-/// positive. Source: G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a
+/// Returns the ratio of the second figure to the first, if each has its own interval. `None` unless all of them
+/// are positive. Source: G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a
 /// general approach", Statistics in Medicine 27 (2008), on a logarithmic scale.
 pub fn ratio_of_estimates(first: (f64, Interval), second: (f64, Interval)) -> Option<Ratio> {
     let ends = [first.0, first.1.low, first.1.high, second.0, second.1.low, second.1.high];

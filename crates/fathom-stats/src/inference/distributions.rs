@@ -2,11 +2,11 @@
 
 use std::f64::consts::PI;
 
-/// Steps of a bisection: enough for every bit of a number.
+/// Number of steps of a bisection, which suffices for every bit of a number.
 const HALVINGS: u32 = 200;
 
-/// Logarithm of the gamma function for x > 0. Source: C. Lanczos, "A precision approximation of the gamma function", SIAM
-/// J. Numer. Anal. B 1 (1964), with g = 7 and nine terms; relative error about 1e-15.
+/// Computes the logarithm of the gamma function for x > 0. Source: C. Lanczos, "A precision approximation of
+/// the gamma function", SIAM J. Numer. Anal. B 1 (1964), with g = 7 and nine terms; relative error about 1e-15.
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     const TERMS: [f64; 9] = [
         0.999_999_999_999_809_9,
@@ -29,14 +29,14 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * base.ln() - base + sum.ln()
 }
 
-/// Regularized incomplete beta function of `x`, given together with `rest`, which is 1 - x without the digits
-/// that a subtraction would lose. Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued
-/// fraction), evaluated by Lentz's method.
+/// Computes the regularized incomplete beta function of `x`. `rest` is 1 - x with the digits that a subtraction
+/// would lose. Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued fraction),
+/// evaluated by Lentz's method.
 fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
     if x <= 0.0 || rest <= 0.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The fraction converges fast below this point; above it, the complement is evaluated.
+    // The fraction converges fast below this point; above it, the complement is computed.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, rest, x);
     }
@@ -62,7 +62,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
     (front * (fraction - 1.0)).clamp(0.0, 1.0)
 }
 
-/// Cumulative distribution function of Student's t.
+/// Computes the cumulative distribution function of Student's t.
 pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
     let square = t * t;
     let whole = degrees + square;
@@ -70,7 +70,7 @@ pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
     if t < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// Quantile function of Student's t.
+/// Computes the quantile function of Student's t.
 pub(crate) fn student_quantile(share: f64, degrees: f64) -> f64 {
     if share < 0.5 {
         return -student_quantile(1.0 - share, degrees);
@@ -78,9 +78,9 @@ pub(crate) fn student_quantile(share: f64, degrees: f64) -> f64 {
     by_halves(|t| student_cdf(t, degrees) < share)
 }
 
-/// Cumulative distribution function of the standard normal distribution. Source: G. Marsaglia, "Evaluating
-/// the normal distribution", Journal of Statistical Software 11 (2004); the tails by the continued fraction
-/// DLMF 7.9.2.
+/// Computes the cumulative distribution function of the standard normal distribution. Source: G. Marsaglia,
+/// "Evaluating the normal distribution", Journal of Statistical Software 11 (2004); the tails by the continued
+/// fraction DLMF 7.9.2.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     if z.abs() > 5.0 {
@@ -97,7 +97,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     (0.5 + density * sum).clamp(0.0, 1.0)
 }
 
-/// Quantile function of the standard normal distribution.
+/// Computes the quantile function of the standard normal distribution.
 pub(crate) fn normal_quantile(share: f64) -> f64 {
     if share < 0.5 {
         return -normal_quantile(1.0 - share);
@@ -105,7 +105,7 @@ pub(crate) fn normal_quantile(share: f64) -> f64 {
     by_halves(|z| normal_cdf(z) < share)
 }
 
-/// Probability of at most `successes` heads in `trials` tosses of a fair coin.
+/// Computes the probability of at most `successes` heads in `trials` tosses of a fair coin.
 pub(crate) fn coin_cdf(successes: usize, trials: usize) -> f64 {
     let n = trials as f64;
     let chance = |k: usize| {
@@ -115,7 +115,7 @@ pub(crate) fn coin_cdf(successes: usize, trials: usize) -> f64 {
     (0..=successes.min(trials)).map(chance).sum::<f64>().min(1.0)
 }
 
-/// Bisects for the point at or above 0 at which an ascending function crosses the target.
+/// Finds by bisection the point at or above 0 at which an ascending function reaches the target.
 fn by_halves(is_below: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while is_below(high) && high < 1e100 {

@@ -3,8 +3,8 @@
 use super::distributions::ln_gamma;
 use super::{mean, variance};
 
-/// Hedges' g: the difference of the means in standard deviations, corrected for small sets. `None` unless both sets have two
-/// values and they scatter at all.
+/// Computes Hedges' g: the difference of the means in standard deviations, corrected for small sets. `None`
+/// unless both sets have two values and at least one of them varies.
 ///
 /// Source: L. V. Hedges, "Distribution theory for Glass's estimator of effect size and related estimators", Journal of
 /// Educational Statistics 6 (1981), with the exact correction.
@@ -20,8 +20,8 @@ pub fn hedges_g(first: &[f64], second: &[f64]) -> Option<f64> {
     (deviation > 0.0).then(|| correction * (mean(second) - mean(first)) / deviation)
 }
 
-/// Cliff's delta: the share of pairs in which the second set's value is larger less that in which it is smaller, from -1 to
-/// 1. `None` if a set is empty.
+/// Computes Cliff's delta, from -1 to 1: the share of pairs in which the second set's value is larger, less the
+/// share in which it is smaller. `None` if a set is empty.
 ///
 /// Source: N. Cliff, "Dominance statistics: ordinal analyses to answer ordinal questions", Psychological Bulletin 114
 /// (1993).
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn known_cases() {
         let (low, high) = ([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]);
-        // One standard deviation apart; the correction for four degrees of freedom is 0.7979.
+        // The means are one standard deviation apart; the correction for four degrees of freedom is 0.7979.
         let g = hedges_g(&low, &high).expect("there are enough");
         assert!((g - 0.797_884_56).abs() < 1e-6, "{g}");
         assert!((cliffs_delta(&low, &high).expect("values") - 5.0 / 9.0).abs() < 1e-12);

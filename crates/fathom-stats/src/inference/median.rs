@@ -3,17 +3,17 @@
 use super::distributions::{coin_cdf, student_quantile};
 use super::{CONFIDENCE, Interval, mean, sorted, variance};
 
-/// Smallest number of values of which two enclose the median of the distribution with 95 %: of five, even the
-/// extremes do so with only 93.75 %.
+/// Minimum number of values for which two of them enclose the median of the distribution with a probability of
+/// 95 %. For five values, even the extremes do so with only 93.75 %.
 pub const FEWEST_FOR_ORDER: usize = 6;
 
-/// The median: the mean of the two middle values if there are two. `None` without values.
+/// Returns the median: the middle value, or the mean of the two middle values. `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile at `share` (0 to 1), interpolated linearly: definition 7 of R. J. Hyndman and Y. Fan, "Sample
-/// quantiles in statistical packages", The American Statistician 50 (1996). `None` without values.
+/// Returns the quantile at `share` (0 to 1), interpolated linearly: definition 7 of R. J. Hyndman and Y. Fan,
+/// "Sample quantiles in statistical packages", The American Statistician 50 (1996). `None` without values.
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let values = sorted(values);
     let last = values.len().checked_sub(1)?;
@@ -23,14 +23,14 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(values[below] + (position - below as f64) * (values[above] - values[below]))
 }
 
-/// The 95 % interval of the median; `None` for fewer than two values.
+/// Returns the 95 % interval of the median; `None` for fewer than two values.
 ///
-/// From six values on its ends are two of them, whatever the distribution: the largest k is used for which the
-/// k-th smallest and the k-th largest value enclose the median with at least 95 % (H. A. David and H. N.
-/// Nagaraja, "Order Statistics", 2003, section 7.1). Fewer values have no such pair. The result is then
-/// Student's interval of the mean, which assumes that runs scatter about evenly to both sides; with two to five
-/// values it always contains the sample median as well, which is never further than one standard deviation from
-/// the mean.
+/// For six or more values, the ends of the interval are two of the values, regardless of the distribution. The
+/// largest k is used for which the k-th smallest and the k-th largest value enclose the median with a
+/// probability of at least 95 % (H. A. David and H. N. Nagaraja, "Order Statistics", 2003, section 7.1). Fewer
+/// values have no such pair. For them, the result is Student's interval of the mean, which assumes that runs
+/// are distributed about evenly to both sides. For two to five values, this interval always contains the sample
+/// median, which is never further than one standard deviation from the mean.
 pub fn interval(values: &[f64]) -> Option<Interval> {
     match values.len() {
         0 | 1 => None,
@@ -45,7 +45,7 @@ fn mean_interval(values: &[f64]) -> Interval {
     Interval::around(mean(values), t * (variance(values) / count).sqrt())
 }
 
-/// At least six values, ascending.
+/// Returns the interval of at least six ascending values.
 fn order_interval(values: &[f64]) -> Interval {
     let outside = 1.0 - CONFIDENCE;
     let count = values.len();
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn ranks_of_published_tables() {
-        // David and Nagaraja: for 6 values the extremes, for 10 the second from either end, for 20 the sixth,
-        // for 100 the fortieth.
+        // According to David and Nagaraja, the ends are the extremes for 6 values, the second from either end
+        // for 10, the sixth for 20, and the fortieth for 100.
         for (count, rank) in [(6, 1), (8, 1), (9, 2), (10, 2), (20, 6), (100, 40)] {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
             let found = interval(&values);

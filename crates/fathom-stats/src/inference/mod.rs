@@ -1,12 +1,14 @@
-//! What measurements allow to conclude: intervals, differences and effect sizes, as pure functions of numbers.
+//! Statistical inference from measurements: intervals, differences and effect sizes, as pure functions of
+//! numbers.
 //!
-//! There are two situations, which must be kept apart. With *repeated runs* every run is one value, and what is concluded holds for
-//! the next run too: [`median`], [`difference`], [`ranks`], [`effect`]. With *one run* there is only what happened inside
-//! it: [`timeline`] makes intervals from its timeline, where neighbouring moments resemble each other, and
-//! [`percentile`] from its histogram. Such an interval says how far a figure wandered during the run, not how far the next
-//! run may be away.
+//! Two situations must be distinguished. With *repeated runs*, every run is one value, and the conclusions
+//! apply to the next run too: [`median`], [`difference`], [`ranks`], [`effect`]. With *one run*, there are only
+//! the figures within it: [`timeline`] computes intervals from its timeline, in which neighbouring points are
+//! correlated, and [`percentile`] from its histogram. Such an interval shows how much a figure varied during
+//! the run, not by how much the next run may differ.
 //!
-//! Intervals are of 95 % everywhere. Where there is no honest interval there is none, such as for a single value.
+//! All intervals have a confidence of 95 %. If the data does not allow a valid interval, as for a single value,
+//! there is none.
 
 pub mod difference;
 mod distributions;
@@ -33,7 +35,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// `centre` plus or minus `half_width`.
+    /// Returns the interval `centre` plus or minus `half_width`.
     pub fn around(centre: f64, half_width: f64) -> Interval {
         Interval { low: centre - half_width, high: centre + half_width }
     }
@@ -43,7 +45,7 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// The interval of a figure that cannot be negative.
+    /// Limits the interval of a figure that cannot be negative.
     pub fn not_below_zero(self) -> Interval {
         Interval { low: self.low.max(0.0), high: self.high.max(0.0) }
     }
@@ -54,12 +56,12 @@ impl Interval {
     }
 }
 
-/// Mean; NaN without values.
+/// Returns the mean; NaN without values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance (n - 1); NaN for fewer than two values.
+/// Returns the sample variance (n - 1); NaN for fewer than two values.
 pub fn variance(values: &[f64]) -> f64 {
     let centre = mean(values);
     values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)

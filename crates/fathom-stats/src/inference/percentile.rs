@@ -5,9 +5,9 @@ use super::distributions::normal_quantile;
 use super::timeline::Estimate;
 use crate::histogram::{Histogram, bounds_of};
 
-/// The interval of a percentile in ns: between the percentiles that are `half_width` away, which is the half
-/// width of the interval of the share below the percentile. `None` if it extends beyond all I/Os, as for a
-/// percentile that fewer than one I/O exceeds.
+/// Returns the interval of a percentile in ns, which lies between the percentiles at a distance of
+/// `half_width`, the half width of the interval of the share below the percentile. `None` if the interval
+/// extends beyond all I/Os, as for a percentile that fewer than one I/O exceeds.
 ///
 /// Source: R. S. Woodruff, "Confidence intervals for medians and other position measures", Journal of the American
 /// Statistical Association 47 (1952).
@@ -19,18 +19,19 @@ pub fn interval(histogram: &Histogram, percent: f64, half_width: f64) -> Option<
     }
     let ends = histogram.percentiles(&[below * 100.0, above * 100.0]);
     let bounds = |ns: u64| crate::histogram::bin_of(ns).map(bounds_of);
-    // Values within a bin cannot be distinguished, so the interval includes the outer bins completely.
+    // Values within a bin cannot be distinguished, so the interval includes the outer bins as a whole.
     let (low, high) = (bounds(*ends.first()?)?.0, bounds(*ends.last()?)?.1);
     Some(Interval { low: low as f64, high: high as f64 })
 }
 
-/// Number of slower I/Os that a percentile needs to be more than chance.
+/// Minimum number of slower I/Os for a percentile to be meaningful.
 pub const FEWEST_SLOWER: u64 = 10;
 
-/// Smallest number of I/Os of which enough are slower than a percentile; `None` for the 100th, which none exceeds.
+/// Returns the minimum number of I/Os for which enough are slower than a percentile; `None` for the 100th,
+/// which no I/O exceeds.
 pub fn fewest_for(percent: f64) -> Option<u64> {
     let slower = 1.0 - percent / 100.0;
-    // 1 - 0.999 is not exactly a thousandth.
+    // The number is reduced slightly, because 1 - 0.999 is not exactly a thousandth.
     (slower > 0.0).then(|| (FEWEST_SLOWER as f64 / slower * (1.0 - 1e-9)).ceil() as u64)
 }
 
@@ -39,15 +40,15 @@ pub fn is_carried(percent: f64, count: u64) -> bool {
     fewest_for(percent).is_some_and(|fewest| count >= fewest)
 }
 
-/// Half width of a share's 95 % interval for independent I/Os, the share itself being `percent`. Real I/Os
-/// are correlated, so this is a lower bound.
+/// Returns the half width of the 95 % interval of a share for independent I/Os; `percent` is the share. Real
+/// I/Os are correlated, so the result is a lower bound.
 pub fn half_width_of_independent(percent: f64, count: u64) -> f64 {
     let share = percent / 100.0;
     normal_quantile(0.5 + super::CONFIDENCE / 2.0) * (share * (1.0 - share) / count.max(1) as f64).sqrt()
 }
 
-/// Half width of a share's interval from the timeline of the run: the larger of the timeline's half width and
-/// that for independent I/Os.
+/// Returns the half width of a share's interval from the timeline of the run: the larger of the timeline's half
+/// width and the half width for independent I/Os.
 pub fn half_width_of_timeline(percent: f64, count: u64, timeline: &Estimate) -> f64 {
     timeline.half_width().max(half_width_of_independent(percent, count))
 }
@@ -64,7 +65,7 @@ mod tests {
             let mut histogram = Histogram::default();
             (0..500).for_each(|_| histogram.record((1e5 * noise.normal().exp()) as u64));
             let half = half_width_of_independent(90.0, 500);
-            // The 90th percentile of the normal distribution is 1.2816.
+            // The 90th percentile of the normal distribution is at 1.2816.
             interval(&histogram, 90.0, half).expect("inside").contains(1e5 * 1.2816f64.exp())
         });
         assert!(share > 0.94, "{share}");
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn slow_seconds_widen_the_interval() {
-        // In each second, either all I/Os are fast or half of them are slow.
+        // In each second, either all I/Os are fast, or half of them are slow.
         let mut histogram = Histogram::default();
         let (mut slow, mut all) = (Vec::new(), Vec::new());
         let mut noise = Noise::new(7);

@@ -1,21 +1,21 @@
-//! Comparison by ranks alone, which makes no assumptions on the distribution and is robust against outliers.
+//! Comparison by ranks alone, which makes no assumptions about the distribution and is robust against outliers.
 
 use super::distributions::{normal_cdf, normal_quantile};
 use super::{CONFIDENCE, Interval, sorted};
 
-/// Maximum product of the two counts for which probabilities are enumerated instead of approximated.
+/// Maximum product of the two counts for which probabilities are computed exactly instead of approximated.
 const LARGEST_EXACT: usize = 2_500;
 
 /// The outcome of the Mann-Whitney-Wilcoxon test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
-    /// Number of pairs in which the first set's value is larger; ties count half.
+    /// Number of pairs in which the first set's value is larger; a tie counts as half a pair.
     pub u: f64,
-    /// Two-sided probability of ranks this uneven if both sets have the same distribution.
+    /// Two-sided probability of ranks at least this uneven if both sets have the same distribution.
     pub p_value: f64,
 }
 
-/// A location shift with its interval.
+/// A shift of location with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// The shift from the first set to the second.
@@ -25,11 +25,10 @@ pub struct Shift {
 }
 
 /// Tests whether values of one set tend to be larger than those of the other. `None` if a set is empty. For
-/// small sets without ties the probability is exact; otherwise it is the normal approximation with
-/// corrections for ties and continuity. Source: H. B. Mann and D. R. Whitney, "On a test of whether one of
-/// two random variables is stochastically larger than the other", Annals of Mathematical Statistics 18
-/// (1947), which has the recurrence; the correction for ties from E. L. Lehmann, "Nonparametrics" (1975),
-/// section 1.4.
+/// small sets without ties, the probability is exact; otherwise it is a normal approximation with corrections
+/// for ties and continuity. Source: H. B. Mann and D. R. Whitney, "On a test of whether one of two random
+/// variables is stochastically larger than the other", Annals of Mathematical Statistics 18 (1947), which has
+/// the recurrence; the correction for ties from E. L. Lehmann, "Nonparametrics" (1975), section 1.4.
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
     if first.is_empty() || second.is_empty() {
         return None;
@@ -53,7 +52,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
     let has_ties = runs.iter().any(|length| *length > 1);
     let p_value = match !has_ties && m * n <= LARGEST_EXACT {
         true => {
-            // The number of orders with a sum of at least `larger` equals the number with at most the remainder.
+            // By symmetry, as many orders have a sum of at least `larger` as have at most the remainder.
             let smaller = m * n - larger as usize;
             2.0 * cumulative(m, n)[smaller]
         }
@@ -71,8 +70,8 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
     Some(RankTest { u, p_value: p_value.clamp(0.0, 1.0) })
 }
 
-/// The shift between two sets: the median of all differences between a value of the second and one of the first. `None`
-/// where no 95 % interval exists, as with three values against three.
+/// Returns the shift between two sets: the median of all differences between a value of the second and a value
+/// of the first. `None` if no 95 % interval exists, as for three values against three.
 ///
 /// Source: J. L. Hodges and E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics
 /// 34 (1963); the interval from the same test, as in M. Hollander and D. A. Wolfe, "Nonparametric Statistical Methods".
@@ -85,7 +84,7 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     Some(Shift { value, interval })
 }
 
-/// Number of differences outside the interval on each side.
+/// Returns the number of differences outside of the interval on each side.
 fn outer_differences(m: usize, n: usize) -> Option<usize> {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     if m * n > LARGEST_EXACT {
@@ -98,11 +97,11 @@ fn outer_differences(m: usize, n: usize) -> Option<usize> {
     fits.checked_sub(1)
 }
 
-/// For each u from 0 to m·n the probability that U is at most u when all orders are equally likely. Source: the recurrence of
-/// Mann and Whitney, with counts as shares so that they stay in range: the largest value belongs to the first set with
-/// probability m / (m + n), and adds n then.
+/// Returns for each u from 0 to m·n the probability that U is at most u if all orders are equally likely.
+/// Source: the recurrence of Mann and Whitney, with shares instead of counts to avoid overflow. The largest
+/// value belongs to the first set with probability m / (m + n), and then adds n.
 fn cumulative(m: usize, n: usize) -> Vec<f64> {
-    // One row per size of the first set, for the current size of the second.
+    // Each row is for a size of the first set, and the current size of the second.
     let mut rows: Vec<Vec<f64>> = (0..=m).map(|_| vec![1.0]).collect();
     for second in 1..=n {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -139,7 +138,7 @@ mod tests {
     #[test]
     fn probabilities_are_counted_out() {
         for (m, n) in [(1, 1), (2, 3), (3, 3), (4, 2), (5, 4)] {
-            // Every assignment of m + n positions to the first set.
+            // All assignments of m + n positions to the first set are counted.
             let mut counts = vec![0u32; m * n + 1];
             for places in (0u32..1 << (m + n)).filter(|places| places.count_ones() as usize == m) {
                 let is_first = |place: &usize| places >> place & 1 == 1;
@@ -159,7 +158,7 @@ mod tests {
     fn three_against_three_have_no_interval() {
         let low = [1.0, 2.0, 3.0];
         assert_eq!(shift(&low, &[4.0, 5.0, 6.0]), None);
-        // All values of one set exceed all others: one of twenty orders, in either direction.
+        // All values of one set exceed all values of the other, as in one of twenty orders in either direction.
         let test = mann_whitney(&low, &[4.0, 5.0, 6.0]).expect("there are values");
         assert!((test.p_value - 0.1).abs() < 1e-12);
         assert!(shift(&[1.0, 2.0, 3.0, 4.0], &[4.5, 5.0, 6.0, 7.0]).is_some());
@@ -174,7 +173,7 @@ mod tests {
     #[test]
     fn shifts_hold_the_truth_as_often_as_promised() {
         let share = coverage(|noise: &mut Noise| {
-            // Skewed, as latencies are.
+            // The values are skewed, as latencies are.
             let mut runs =
                 |shift: f64| -> Vec<f64> { (0..6).map(|_| shift + noise.normal().exp()).collect() };
             let (first, second) = (runs(0.0), runs(2.0));

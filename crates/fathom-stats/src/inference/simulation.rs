@@ -1,8 +1,8 @@
-//! Simulated measurements with known truth, for tests of intervals.
+//! Simulates measurements whose true values are known, for tests of intervals.
 
 use crate::split_mix::split_mix;
 
-/// Reproducible pseudorandom numbers.
+/// Generates reproducible pseudorandom numbers.
 pub(super) struct Noise(u64);
 
 impl Noise {
@@ -15,14 +15,14 @@ impl Noise {
         (split_mix(&mut self.0) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Standard normal numbers by the Box-Muller method.
+    /// Returns a standard normal number by the Box-Muller method.
     pub(super) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 }
 
-/// The share of 4000 trials in which `holds` is true.
+/// Returns the share of 4000 trials in which `holds` is true.
 pub(super) fn coverage(mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     const TRIALS: u32 = 4000;
     let mut noise = Noise::new(20_240_329);

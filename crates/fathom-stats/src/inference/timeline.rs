@@ -1,13 +1,13 @@
-//! A figure of one run with an interval from its timeline. Consecutive moments are correlated: a device that is
-//! slow now is probably still slow a second later. Treating each point of the timeline as an independent
-//! measurement would overstate the precision, so points are combined into batches, and the remaining
-//! correlation between batches widens the interval.
+//! Computes a figure of one run with an interval from its timeline. Consecutive points are correlated: a device
+//! that is slow now is probably still slow a second later. If each point of the timeline were treated as an
+//! independent measurement, the precision would be overstated. Therefore points are combined into batches, and
+//! the interval is widened by the remaining correlation between batches.
 
 use super::distributions::student_quantile;
 use super::{CONFIDENCE, Interval};
 
 /// Maximum number of batches. Source: B. Schmeiser, "Batch size effects in the analysis of simulation output",
-/// Operations Research 30 (1982): more than 30 gain almost nothing.
+/// Operations Research 30 (1982): more than 30 batches improve the result only slightly.
 const MOST_BATCHES: usize = 20;
 /// Minimum number of points; with fewer, there is no interval.
 pub const FEWEST_POINTS: usize = 5;
@@ -17,14 +17,14 @@ pub const FEWEST_POINTS: usize = 5;
 pub struct Estimate {
     /// The figure of the whole run.
     pub value: f64,
-    /// Its standard error.
+    /// Standard error of the figure.
     pub standard_error: f64,
-    /// Degrees of freedom of this error.
+    /// Degrees of freedom of the standard error.
     pub degrees: f64,
 }
 
 impl Estimate {
-    /// Half width of the 95 % interval.
+    /// Returns the half width of the 95 % interval.
     pub fn half_width(&self) -> f64 {
         student_quantile(0.5 + CONFIDENCE / 2.0, self.degrees) * self.standard_error
     }
@@ -35,11 +35,12 @@ impl Estimate {
     }
 }
 
-/// The sum of `amounts` over the sum of `sizes`, one of each per point of the timeline: bytes over seconds for a rate, I/Os
-/// above a limit over I/Os for a share. `None` for too few points, or if nothing was counted.
+/// Estimates the sum of `amounts` divided by the sum of `sizes`, with one of each per point of the timeline:
+/// bytes by seconds for a rate, or I/Os above a limit by I/Os for a share. `None` for too few points, or if the
+/// sizes are 0.
 ///
-/// The error is that of a ratio of sums over up to 20 batches (W. G. Cochran, "Sampling Techniques", 1977,
-/// section 6.4). n correlated batches count for only n (1 - r) / (1 + r), where r is the correlation of
+/// The standard error is that of a ratio of sums over up to 20 batches (W. G. Cochran, "Sampling Techniques",
+/// 1977, section 6.4). n correlated batches count for only n (1 - r) / (1 + r), where r is the correlation of
 /// neighbours, as in a process that forgets exponentially (G. V. Bayley and J. M. Hammersley, "The effective
 /// number of independent observations in an autocorrelated time series", JRSS Supplement 8, 1946), with
 /// Kendall's correction of r for short series.
@@ -61,7 +62,7 @@ pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     let count = batches as f64;
     let effective = effective_number(&residuals);
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-    // Each effective batch covers an equal share of the run.
+    // Each effective batch covers an equal share of the run, so the error is scaled by their number.
     let deviation = (squares / (count - 1.0)).sqrt() * count / total;
     Some(Estimate {
         value,
@@ -70,7 +71,7 @@ pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The number of independent batches with the same information as these, whose mean is zero.
+/// Returns the number of independent batches with the same information as these, whose mean is zero.
 fn effective_number(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
@@ -83,9 +84,9 @@ fn effective_number(residuals: &[f64]) -> f64 {
     (count * (1.0 - correlation) / (1.0 + correlation)).max(2.0)
 }
 
-/// A rate of which only the mean, the standard deviation and the number of samples are known, not their order.
-/// The correlation of neighbouring samples is then unknown; four of them count as one, up to 20 in total.
-/// `None` for too few samples.
+/// Estimates a rate of which only the mean, the standard deviation and the number of samples are known, but not
+/// their order. The correlation of neighbouring samples is unknown, so four of them count as one, up to 20 in
+/// total. `None` for too few samples.
 pub fn mean_of_samples(mean: f64, deviation: f64, samples: u64) -> Option<Estimate> {
     let effective = (samples as f64 / 4.0).min(MOST_BATCHES as f64);
     let standard_error = deviation / effective.sqrt();
@@ -102,7 +103,8 @@ mod tests {
     use crate::inference::simulation::{Noise, coverage};
     use proptest::prelude::*;
 
-    /// An autoregressive rate: each point keeps `memory` of the previous one's distance from the mean.
+    /// Returns an autoregressive rate: each point keeps the share `memory` of the previous point's distance
+    /// from the mean.
     fn wandering(noise: &mut Noise, points: usize, memory: f64) -> Vec<f64> {
         let mut distance = noise.normal();
         let fresh = (1.0 - memory * memory).sqrt();

@@ -6,7 +6,7 @@ use crate::PerDirection;
 use std::collections::HashMap;
 
 impl LiveTick {
-    /// Adds another host: counts and rates add up, its workers are appended, and the slowest host determines
+    /// Adds another host: counts and rates are added, its workers are appended, and the slowest host determines
     /// progress and remaining time. If a host with running workers does not know its progress, the result is
     /// unknown.
     pub fn merge(&mut self, other: &LiveTick) {
@@ -37,7 +37,7 @@ impl LiveTick {
     }
 }
 
-/// The value of the slower of two hosts' ticks.
+/// Returns the value of the slower of two hosts' ticks.
 fn slowest<T>(
     (one, said): (&LiveTick, Option<T>),
     (other, other_said): (&LiveTick, Option<T>),
@@ -59,8 +59,8 @@ impl LiveDetails {
         self
     }
 
-    /// Adds another host: its jobs are added to the jobs of the same name (the second of a name to the second),
-    /// and percentiles are those of all latencies together.
+    /// Adds another host. Its jobs are added to the jobs of the same name (the second of a name to the second),
+    /// and percentiles are computed from the latencies of all hosts.
     pub fn merge(&mut self, other: &LiveDetails) {
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
         self.interval_ns = self.interval_ns.max(other.interval_ns);
@@ -104,7 +104,7 @@ impl LiveJob {
 }
 
 impl LiveHost {
-    /// The row of a host whose last message is `silent_ms` old.
+    /// Returns the row of a host whose last message is `silent_ms` old.
     pub fn of(name: &str, tick: &LiveTick, details: &LiveDetails, silent_ms: u64) -> LiveHost {
         LiveHost {
             name: name.to_owned(),
@@ -119,7 +119,7 @@ impl LiveHost {
     }
 }
 
-/// The state of a host with workers in these states.
+/// Returns the state of a host with workers in these states.
 fn word(states: &[RunState]) -> &'static str {
     let is_set_up =
         |state: RunState| matches!(state, RunState::Created | RunState::Initialising | RunState::PreReading);
@@ -146,7 +146,8 @@ fn add(own: &mut PerDirection<u64>, theirs: &PerDirection<u64>) {
     own.values_mut().zip(theirs.values()).for_each(|(own, theirs)| *own = own.saturating_add(*theirs));
 }
 
-/// Without histograms, combined percentiles cannot be computed; the larger ones are at least not too low.
+/// Adds latencies. Without histograms, the combined percentiles cannot be computed, so the larger ones are
+/// kept, which are not too low.
 fn add_latencies(
     (histogram, latency): (&mut Histogram, &mut Option<LivePercentiles>),
     (theirs, their_latency): (&Histogram, Option<LivePercentiles>),
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(jobs, [("a", 1, 1), ("b", 1, 2), ("b", 3, 2), ("c", 0, 1)]);
         let disks: Vec<&str> = all.disks.iter().map(|disk| &*disk.name).collect();
         assert_eq!((disks, all.elapsed_ns), (vec!["one:sda", "two:sda"], 5));
-        // Without histograms, the larger percentiles are used.
+        // Without histograms, the larger percentiles are kept.
         let bare = |p50_ns| LiveDetails {
             latency: Some(LivePercentiles { p50_ns, p99_ns: 9, p99_9_ns: 30 - p50_ns }),
             ..LiveDetails::default()
