@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 pub struct Change {
     /// The file or device.
     pub path: PathBuf,
-    /// Writes or trims.
+    /// True if the worker writes or trims.
     pub writes: bool,
-    /// Removes a regular file, at the end or after each loop.
+    /// True if the worker removes a regular file, at the end or after each loop.
     pub is_removed: bool,
-    /// Extends an existing regular file before the run, even if the job only reads.
+    /// True if the worker extends an existing regular file before the run, even if the job only reads.
     pub is_longer: bool,
 }
 
 impl Change {
-    /// True if the content changes.
+    /// True if the change affects the content.
     pub fn is_any(&self) -> bool {
         self.writes || self.is_removed || self.is_longer
     }
@@ -51,7 +51,8 @@ fn of_worker(worker: &WorkerPlan) -> Vec<Change> {
     paths.into_iter().map(change).collect()
 }
 
-/// Existing files that are shorter than the worker needs; `None` if that is unknown, in which case any may be.
+/// Returns existing files that are shorter than the worker needs; `None` if that is unknown, in which case any
+/// file may be.
 fn short(worker: &WorkerPlan, paths: &[PathBuf]) -> Option<HashSet<PathBuf>> {
     if !worker.files.layout.creates
         || !paths.iter().any(|path| size_of_file(path).is_some_and(|size| size > 0))
@@ -89,7 +90,7 @@ impl Uses {
     }
 }
 
-/// True for block and character devices that hold data, in whichever directory their node is.
+/// True for block and character devices that hold data, regardless of the directory of their node.
 pub fn is_device_node(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| {
         let kind = metadata.file_type();

@@ -13,7 +13,7 @@ pub const REQUIREMENT_UNMET: u8 = fathom_spec::Requirement::UNMET;
 pub const ENDED_BY_SIGNAL: u8 = 128;
 
 /// 0 on success, the number of failed jobs, or 128 after a signal, even if it arrived after the jobs had ended.
-/// 70 takes precedence: a bug in fathom ended a job, so its figures cannot be trusted.
+/// 70 takes precedence, because after a bug in fathom the figures cannot be trusted.
 pub fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
     ExitCode::from(number(outcome, asked_to_end))
 }
@@ -26,7 +26,7 @@ pub fn number(outcome: &Outcome, asked_to_end: bool) -> u8 {
     if outcome.signal.is_some() || asked_to_end {
         return ENDED_BY_SIGNAL;
     }
-    // Shells use 127 and above for other purposes
+    // Shells use 127 and above for other purposes.
     outcome.failed_jobs.min(126) as u8
 }
 

@@ -60,7 +60,7 @@ pub fn why_not_started(error: &StartError) -> String {
     }
 }
 
-/// `--profile=act` judges a device by each hour of its test.
+/// Returns the rule for `--profile=act`, which judges a device by each hour of its test.
 pub fn slices(spec: &RunSpec) -> Option<SliceRule> {
     let length = Duration::from_secs(3600);
     let longest = spec.jobs.iter().map(|job| job.time.runtime).max()?;
@@ -90,8 +90,8 @@ pub fn opening(plan: &Plan, messages: &[Message]) -> Vec<Message> {
     lines
 }
 
-/// True for fio's lines on an unknown option if one of fathom's messages covers them completely: the option,
-/// its place, and a suggestion.
+/// True for fio's lines on an unknown option if one of fathom's messages contains the same information: the
+/// option, its location, and a suggestion.
 pub fn is_redundant(line: &str, all: &[Message]) -> bool {
     let is_own = |message: &Message| {
         message.text.starts_with("fathom: ") && message.text.contains("there is no such option")

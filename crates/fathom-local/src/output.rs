@@ -1,9 +1,11 @@
-//! Where text goes: standard output and error, or the file of `--output`; and the status line, which always goes to the
-//! terminal.
+//! The destination of text: standard output and error, or the file of `--output`. The status line always goes
+//! to the terminal.
 //!
-//! Every text is of a [`Kind`], and [`Kind::way`] alone decides where it goes. With the report for people, fio's messages stand among its lines, in fio's order; errors also reach standard error when that
-//! report goes to a file. A report for programs has its stream to itself, whether that is standard output or the file of
-//! `--output`: all messages go to standard error. Notes of ours, which fio does not have, always do.
+//! Every text has a [`Kind`], and only [`Kind::way`] determines the destination of a kind. If the report is for
+//! people, fio's messages appear among its lines, in fio's order; errors also go to standard error if the
+//! report goes to a file. If the report is for programs, its stream contains only the report, whether it is
+//! standard output or the file of `--output`, and all messages go to standard error. Our notes, which fio does
+//! not have, always go to standard error.
 
 use fathom_command::printer::harmless;
 use fathom_errors::plain;
@@ -79,7 +81,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// All output goes to the terminal.
+    /// Sends all output to the terminal.
     pub fn terminal() -> Output {
         Output {
             file: None,
@@ -93,7 +95,7 @@ impl Output {
         }
     }
 
-    /// Reports and messages go to a file, which is truncated first.
+    /// Sends reports and messages to a file, which is truncated first.
     pub fn file(path: &Path) -> io::Result<Output> {
         let mut output = Output::terminal();
         let mut is_said = false;
@@ -113,7 +115,7 @@ impl Output {
         Ok(output)
     }
 
-    /// The report is machine-readable.
+    /// Sets whether the report is machine-readable.
     pub fn only_report(&mut self, wanted: bool) {
         self.place.only_report = wanted;
     }
@@ -137,7 +139,7 @@ impl Output {
             Said::Output(text) => self.line(text),
             Said::Error(text) => self.error_line(text),
             Said::Failure(text) => self.failure_line(text),
-            // Prints text that is only of interest on a terminal.
+            // The line is only of interest on a terminal.
             Said::LayingOut { job, files, bytes } if !self.place.only_report => {
                 self.line(&layout_line(job, *files, *bytes));
             }
@@ -150,19 +152,20 @@ impl Output {
         self.put(Kind::Information, text);
     }
 
-    /// An error that ended a job.
+    /// Prints an error that ended a job.
     pub fn failure_line(&mut self, text: &str) {
-        // The preceding empty line belongs to the human-readable report.
+        // The preceding empty line separates parts of the human-readable report, so a machine-readable one does
+        // not need it.
         let text = if self.place.only_report { text.trim_start_matches('\n') } else { text };
         self.put(Kind::Failure, text);
     }
 
-    /// A message for standard error, also included in a human-readable report that goes to a file.
+    /// Prints a message to standard error, and adds it to a human-readable report that goes to a file.
     pub fn error_line(&mut self, text: &str) {
         self.put(Kind::Error, text);
     }
 
-    /// Part of a report.
+    /// Prints a part of a report.
     pub fn bytes(&mut self, bytes: &[u8]) {
         let way = Kind::Report.way("", self.place);
         // Names and descriptions from a job file of unknown origin must not control the terminal.
@@ -190,7 +193,8 @@ impl Output {
         self.advance(Duration::ZERO);
     }
 
-    /// Writes as much as is possible now. A reader that does not read cannot keep the run from being stopped.
+    /// Writes as many bytes as possible without blocking, so that a reader that does not read cannot prevent
+    /// the run from being stopped.
     pub fn advance(&mut self, wait: Duration) {
         let written = match &self.file {
             Some(file) => fifo::write_some(file, &self.report, wait),
@@ -200,7 +204,7 @@ impl Output {
             Ok(count) => drop(self.report.drain(..count)),
             Err(error) => {
                 self.report.clear();
-                // A reader that has exited (`| head`) is not an error.
+                // A reader that has exited (as with `| head`) is not an error.
                 if error.kind() != io::ErrorKind::BrokenPipe {
                     self.lost.get_or_insert(error);
                 }
@@ -212,8 +216,8 @@ impl Output {
         }
     }
 
-    /// Writes everything. Waiting for the report is worthwhile, so the first signal that asks to end is only
-    /// recorded and returned; the second discards the unread rest.
+    /// Writes all pending text. The first signal that asks to end is only recorded and returned, because the
+    /// report is worth waiting for; the second signal discards the unread remainder.
     pub fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
         let mut asked = None;
         while self.has_more() {
@@ -238,7 +242,7 @@ impl Output {
     pub fn report_lost(&self) -> bool {
         let Some(error) = &self.lost else { return false };
         let place = if self.file.is_some() { "the file of --output" } else { "standard output" };
-        // If even this cannot be written, the exit status still reports it.
+        // If this line cannot be written either, the exit status still reports the loss.
         let _ = writeln!(
             io::stderr(),
             "fathom: the report is incomplete: cannot write to {place}: {error}",
@@ -247,7 +251,7 @@ impl Output {
         true
     }
 
-    /// Replaces the status line. One that cannot be written immediately is dropped, because it would be
+    /// Replaces the status line. A line that cannot be written immediately is dropped, because it would be
     /// outdated later.
     pub fn status_line(&mut self, tick: &LiveTick) {
         let line = eta::status_line(tick);
@@ -269,7 +273,7 @@ fn is_ours(text: &str) -> bool {
 }
 
 impl Drop for Output {
-    /// Without a run to stop, this waits for the reader like any program.
+    /// Waits for the reader like any program, because there is no run to stop.
     fn drop(&mut self) {
         while self.has_more() {
             self.advance(LOOK);
@@ -296,7 +300,7 @@ mod tests {
             Said::LayingOut { job: text.to_owned(), files: 2, bytes: 1 << 30 },
         ];
         for kind in &kinds {
-            // New kinds belong in the list above.
+            // This match fails to compile for a new kind, which must be added to the list above.
             match kind {
                 Said::Output(_) | Said::Error(_) | Said::Failure(_) => {}
                 Said::Figures(_) | Said::StageChanged | Said::LayingOut { .. } => {}
@@ -331,7 +335,8 @@ mod tests {
         }
     }
 
-    /// Arbitrary output of a parser, a worker or a supervisor.
+    /// Checks that the file of a program contains only the report, for arbitrary output of a parser, a worker
+    /// or a supervisor.
     #[test]
     fn the_file_of_a_program_has_the_report_alone() {
         let text = "fio: what a test says";

@@ -44,7 +44,7 @@ pub fn read(
 pub fn planned(spec: &RunSpec) -> Result<Plan, Vec<String>> {
     let mut plan = Plan::new(spec, fathom_engines::definition_of).map_err(|error| vec![error.to_string()])?;
     if let Some(trigger) = &mut plan.trigger {
-        // The controller monitors it once for all hosts.
+        // The controller monitors the trigger once for all hosts, so this host ignores it.
         *trigger = Trigger { command: spec.program.trigger_remote.clone(), ..Trigger::default() };
     }
     Ok(plan)
@@ -59,7 +59,7 @@ pub fn options(program: &ProgramOptions) -> Options {
         }),
         patience: program.patience,
         report_alone: false,
-        // The time in which all hosts were running is derived from the timeline.
+        // A timeline is needed to find the time in which all hosts were running.
         ..here::options(None)
     }
 }
@@ -76,7 +76,7 @@ pub fn files_of_hosts(
     for (index, job) in spec.jobs.iter().enumerate() {
         let engine = fathom_engines::definition_of(&job.engine.ioengine.name);
         let has_files = engine.is_some_and(|engine| engine.has_storage()) && job.replay.read_iolog.is_none();
-        // File names depend only on the host: two hosts suffice to show whether they differ.
+        // File names depend only on the host, so two hosts suffice to show whether they differ.
         let [first, second, ..] = place.runners(job.wanted_hosts())[..] else { continue };
         let mut name_on = |host: u32| -> Option<PathBuf> {
             let spec = read.entry(host).or_insert_with(|| spec_on(host)).as_ref()?;
@@ -93,7 +93,7 @@ pub fn files_of_hosts(
     files
 }
 
-/// A job names a host that is not part of the run.
+/// Error: a job names a host that is not part of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("fathom: job {job}: host={name} is neither a host nor a group of this run, which has {hosts}")]
 pub struct UnknownHost {

@@ -1,5 +1,5 @@
-//! Reasons to reject jobs received from other machines. Agents and the web page allow different things, but
-//! reject them in the same way.
+//! Reasons to refuse jobs received from other machines. Agents and the web page allow different jobs, but
+//! refuse them in the same way.
 
 use fathom_run::plan::WorkerPlan;
 use fathom_spec::definition::Names;
@@ -39,8 +39,8 @@ pub fn has_peers(worker: &WorkerPlan) -> bool {
     engines::find(&worker.engine).is_some_and(|engine| engine.has_peers)
 }
 
-/// Refusals of a worker's peers. A Unix socket has a path, which must be allowed as well: it gives access to
-/// other programs here, like a file.
+/// Refusals of a worker's peers. The path of a Unix socket must be allowed too, because a socket gives access
+/// to other programs on this machine.
 pub fn refusals_of_peers(
     (worker, job): (&WorkerPlan, &JobSpec),
     is_allowed: bool,
@@ -86,7 +86,7 @@ pub fn leads_to(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         return Some(real);
     }
-    // A dangling symbolic link would create its target.
+    // A dangling symbolic link would create its target, so it is refused.
     if path.is_symlink() {
         return None;
     }

@@ -82,7 +82,7 @@ async fn accept(listener: tokio::net::TcpListener, places: Arc<Semaphore>, share
                 .timer(TokioTimer::new())
                 .header_read_timeout(PATIENCE)
                 .serve_connection(TokioIo::new(stream), service);
-            // A client that has disconnected needs no answer.
+            // The result is ignored, because a client that has disconnected needs no answer.
             let _ = timeout(LONGEST, connection).await;
             drop(place);
         });

@@ -1,6 +1,6 @@
-//! Takes snapshots of a run and delivers them to all destinations in [`Settings`]. Each destination has its own thread, so
-//! that one that hangs does not delay the others. All of this runs in a separate process: the supervisor of a run has one
-//! thread, because it forks.
+//! Takes snapshots of a run and delivers them to all destinations in [`Settings`]. Each destination has its own
+//! thread, so that a destination that hangs does not delay the others. The exporter is a separate process,
+//! because the supervisor of a run forks and must have only one thread.
 
 use crate::endpoint::EndpointError;
 use crate::figures::families;
@@ -21,8 +21,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Interval between two versions of a text file: short enough for a collector that reads it every 15 s, and
-/// cheap compared with the run.
+/// Interval between two versions of a text file, which is short enough for a collector that reads it every 15 s.
 const FILE_EVERY: Duration = Duration::from_secs(5);
 
 /// Interval between two points of each series in InfluxDB.
@@ -66,7 +65,7 @@ impl Exporter {
         &self.chosen
     }
 
-    /// Binds the addresses and checks the files before anything is measured.
+    /// Binds the addresses and checks the files before any job starts.
     pub fn start(settings: Settings, tell: Tell) -> Result<Exporter, ExportError> {
         let listeners: Result<Vec<TcpListener>, EndpointError> =
             settings.endpoints.iter().map(|address| endpoint::listen(*address)).collect();
@@ -118,15 +117,15 @@ impl Exporter {
         self.shared.changed.notify_all();
     }
 
-    /// Ends the exporter of a repeated run once the newest figures have been delivered.
+    /// Ends the exporter of a repeated run after the newest figures have been delivered.
     pub fn close(self) {
         self.shared.state().closed = true;
         self.shared.changed.notify_all();
         join(self.regular);
     }
 
-    /// Waits until the last figures have been delivered; at endpoints, until clients have read them
-    /// [`LAST_READS`] times, or the time in the settings is over.
+    /// Waits until the last figures have been delivered; endpoints wait until clients have read them
+    /// [`LAST_READS`] times or the time in the settings has elapsed.
     pub fn finish(self) {
         join(self.regular);
         if !self.has_endpoint {
@@ -143,18 +142,19 @@ impl Exporter {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(state);
-        // The response is still being sent.
+        // The last response may still be in transmission.
         thread::sleep(ANSWER);
     }
 }
 
-/// Joins the threads. One that panicked has reported it.
+/// Joins the threads. A thread that has panicked has already reported it.
 fn join(threads: Vec<JoinHandle<()>>) {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
-/// Number of times that the last figures must be read before an endpoint closes. A series with a single sample becomes
-/// stale in Prometheus when the next scrape fails: too early for an alert, and invisible in a graph.
+/// Number of times that the last figures must be read before an endpoint closes. A series with a single sample
+/// becomes stale in Prometheus when the next scrape fails, which is too early for an alert and invisible in a
+/// graph.
 const LAST_READS: u32 = 3;
 
 /// Time to finish a response that is being written.
@@ -184,7 +184,7 @@ fn regularly<E: Display>(
             let Some(snapshot) = next(&shared, &mut brought, due) else { return };
             due = Instant::now() + every;
             match bring(&snapshot) {
-                // A failure is reported once, and again after a success in between.
+                // A failure is reported once, and again only after a success.
                 Err(problem) if !has_failed || snapshot.is_last => {
                     has_failed = true;
                     tell(&problem.to_string());
@@ -199,8 +199,8 @@ fn regularly<E: Display>(
     })
 }
 
-/// Waits for a snapshot that has not been delivered, and until delivery is due; the last snapshot of a run, or
-/// the end, does not wait. `None` if none follows.
+/// Waits for a snapshot that has not been delivered, and until delivery is due. The last snapshot of a run is
+/// returned immediately. `None` if no snapshot follows.
 fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Option<Arc<Snapshot>> {
     let mut state = shared.state();
     loop {
@@ -215,7 +215,7 @@ fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Option<Arc<Snapshot
             return None;
         }
         let left = due.saturating_duration_since(now);
-        // Once delivery is due, only a new snapshot matters.
+        // Once delivery is due, the thread waits only for a new snapshot.
         state = match left.is_zero() {
             true => shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             false => shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,

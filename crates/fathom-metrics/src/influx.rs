@@ -28,7 +28,7 @@ pub enum InfluxPlaceError {
         "expected an address such as {USUAL_HOST}, or a whole one with its path, such as {USUAL_HOST}/write?db=fathom"
     )]
     NoUrl,
-    /// An address without a path needs a bucket.
+    /// The address has no path, so it needs a bucket.
     #[error(
         "the bucket is missing: set INFLUX_BUCKET_NAME (and INFLUX_ORG), or give the whole address, such as \
          {USUAL_HOST}/write?db=fathom"
@@ -155,12 +155,13 @@ fn names(family: &Family) -> (String, String) {
     (measurement.replace('.', "_"), format!("{field}{}", family.metric.unit.ending()))
 }
 
-/// `,job_name=a,direction=read`; a tag without a value is left out, because the protocol has none.
+/// `,job_name=a,direction=read`; a tag without a value is left out, because the protocol does not allow empty
+/// values.
 fn tags(labels: &Labels, host: &str) -> String {
     let has_host = labels.iter().any(|(name, _)| *name == "host");
     let own = Some(("host", host.to_owned())).filter(|_| !has_host);
     let mut all: Vec<_> = labels.iter().cloned().chain(own).filter(|(_, value)| !value.is_empty()).collect();
-    // InfluxDB is fastest with sorted tags.
+    // Tags are sorted, because InfluxDB then accepts points fastest.
     all.sort();
     all.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = write!(text, ",{name}={}", escaped(value));

@@ -41,7 +41,8 @@ pub fn text(families: &[Family]) -> String {
     let mut text = Vec::new();
     match TextEncoder::new().encode(&families, &mut text) {
         Ok(()) => String::from_utf8_lossy(&text).into_owned(),
-        // This can fail only for a family without series or with an invalid name.
+        // This can fail only for a family without series or with an invalid name, so the error is shown as a
+        // comment.
         Err(error) => format!("# {error}\n"),
     }
 }
@@ -167,7 +168,7 @@ mod tests {
                         fathom_job_latency_seconds_bucket{le=\"0.000000384\"} 2\n\
                         fathom_job_latency_seconds_bucket{le=\"0.000000512\"} 3\n";
         assert!(text.starts_with(expected), "{text}");
-        // Latencies beyond the last bound are counted as well.
+        // Latencies beyond the last bound are counted in the last bucket.
         assert!(text.contains("_bucket{le=\"+Inf\"} 4\n") && text.ends_with("_count 4\n"), "{text}");
     }
 }

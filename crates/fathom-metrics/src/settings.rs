@@ -60,7 +60,7 @@ impl Settings {
     /// Adds a destination: a port, an address or a file.
     pub fn add(&mut self, place: &str) -> Result<(), PlaceError> {
         if let Ok(port) = place.parse::<u16>() {
-            // A bare port is bound to the loopback interface, which is unreachable from the network.
+            // A port without an address is bound to the loopback interface, which the network cannot reach.
             self.endpoints.push(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
             return Ok(());
         }

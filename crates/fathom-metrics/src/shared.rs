@@ -26,7 +26,7 @@ pub(crate) struct State {
 
 impl Shared {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        // Even after a panic in a thread the state is consistent, because it is always replaced as a whole.
+        // The state is consistent even after a panic in a thread, because it is always replaced as a whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

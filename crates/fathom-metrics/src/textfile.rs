@@ -25,7 +25,7 @@ pub enum TextFileError {
     },
 }
 
-/// How each of these files begins.
+/// Start of the files that this program writes.
 const BEGINNING: &[u8] = b"# HELP fathom_";
 
 /// Checks that the file may and can be written, before a run relies on it.
@@ -47,7 +47,7 @@ pub fn check(path: &Path) -> Result<(), TextFileError> {
 fn create(path: &Path) -> io::Result<File> {
     let new = || File::options().write(true).create_new(true).open(path);
     match new() {
-        // Left behind by a killed process with the same ID.
+        // A killed process with the same ID has left the file behind.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             fs::remove_file(path).and_then(|()| new())
         }
@@ -68,13 +68,13 @@ pub fn write(path: &Path, text: &str) -> Result<(), TextFileError> {
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| rename(&beside, path));
     written.map_err(|error| {
-        // A partial file is of no use.
+        // An error is ignored: the file is incomplete and not needed.
         let _ = fs::remove_file(&beside);
         TextFileError::NotWritten { path: path.to_owned(), error }
     })
 }
 
-/// Replaces the file, unless it now holds something else.
+/// Replaces the file unless it now has other content.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() && !is_ours(to) {
         return Err(io::Error::other("it now holds something other than fathom's metrics"));

@@ -1,4 +1,4 @@
-//! Every metric in the dashboard and the documentation exists, and every metric is documented.
+//! Checks that every metric in the dashboard and the documentation exists, and that every metric is documented.
 
 use fathom_metrics::Snapshot;
 use fathom_metrics::figures::{MetricKind, Values, families};

@@ -1,5 +1,6 @@
-//! Makes every string of a result a single line of printable characters: whatever would break a line or control a terminal is
-//! replaced in the document's text before it is parsed. This covers all strings, including member names.
+//! Converts every string of a result to a single line of printable characters. Characters that would break a
+//! line or control a terminal are replaced in the document's text before it is parsed, which covers all
+//! strings, including member names.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ const INSTEAD: &str = "\\ufffd";
 /// The document with single-line strings.
 pub fn single_lines(document: &str) -> Cow<'_, str> {
     let mut cleaned = String::new();
-    // Everything before this position is in `cleaned`.
+    // The text before this position is already in `cleaned`.
     let mut done = 0;
     let mut rest = document.char_indices().peekable();
     let mut is_in_string = false;
@@ -21,7 +22,7 @@ pub fn single_lines(document: &str) -> Cow<'_, str> {
             }
             '\\' if is_in_string => {
                 let escape = Escape::at(&document[at..]);
-                // The escape is skipped, even one of a quotation mark.
+                // The whole escape is skipped, because it may be that of a quotation mark.
                 let end = at + escape.length;
                 while rest.next_if(|(place, _)| *place < end).is_some() {}
                 (escape.length, escape.character.filter(|character| breaks(*character)))

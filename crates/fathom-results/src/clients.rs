@@ -1,7 +1,7 @@
-//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`. All
-//! servers add to one list, in any order. The entries of a round are followed by `All clients`, their sum,
-//! unless there is only one entry. With `--status-interval` the list has several rounds, and the last one
-//! covers the whole run.
+//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`. The
+//! entries of all servers are in one list, in any order. The entries of a round are followed by `All clients`,
+//! their sum, unless there is only one entry. With `--status-interval` the list has several rounds, and the
+//! last one covers the whole run.
 
 use crate::model::{JobResult, RunResult, server_name};
 use fathom_stats::Direction;
@@ -15,7 +15,7 @@ const SUM: &str = "All clients";
 
 /// Reads the entries of the list, each as text; `None` for the sum.
 fn jobs_of(entries: &[&RawValue]) -> Result<Vec<Option<JobResult>>, serde_json::Error> {
-    /// The sum has no options, unlike a job of that name.
+    /// The sum has no options, which distinguishes it from a job of that name.
     #[derive(Deserialize)]
     struct Told {
         #[serde(rename = "job options")]
@@ -34,7 +34,7 @@ fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
     let sum = entries.iter().position(Option::is_none);
     let mut jobs: Vec<JobResult> = entries.into_iter().flatten().collect();
     let is_one = |job: &JobResult| job.name == jobs[0].name;
-    // A single job has no sum, so a repetition is a later round.
+    // A single job has no sum, so a repeated entry means a later round.
     let in_a_round = sum.unwrap_or(if jobs.iter().all(is_one) { 1 } else { jobs.len() });
     let rounds = jobs.len().checked_div(in_a_round).unwrap_or(0);
     jobs.truncate(rounds * in_a_round);
@@ -45,8 +45,8 @@ fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
 /// positions of the sums do not delimit one server's rounds; each round has every clone once, or every job
 /// with `group_reporting`.
 fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult> {
-    // fio does not always report group_reporting, but it adds up the run times of merged clones, and also
-    // those of writing and verifying.
+    // fio does not always report group_reporting. But it adds up the run times of merged clones, and also the
+    // run times of writing and verifying.
     let is_merged = |job: &JobResult| {
         let longest = Direction::ALL
             .into_iter()
@@ -57,7 +57,7 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
         result.is_set(job, "group_reporting") || (is_added_up && result.option(job, "verify").is_none())
     };
     let asked = |job: &JobResult| result.option(job, "numjobs").and_then(|text| text.trim().parse().ok());
-    // If other jobs appear between the rounds, the entries of a job in the last round can be counted.
+    // If entries of other jobs are between the rounds, the entries of a job in the last round can be counted.
     let has_others = jobs.iter().any(|job| job.name != jobs[0].name);
     let in_a_row = |job: &JobResult| {
         let is_own = |own: &&JobResult| own.name == job.name;
@@ -79,7 +79,7 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
 }
 
 /// Replaces the result's own jobs with those of the servers. With several servers, the server's name is
-/// appended to the names of jobs and devices: that of another server is a different job or device.
+/// appended to the names of jobs and devices, because another server's job or device is a different one.
 pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(), serde_json::Error> {
     let entries = jobs_of(entries)?;
     let mut servers: Vec<(String, Option<u64>)> = Vec::new();
@@ -109,7 +109,7 @@ pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(
         for disk in result.disk_util.iter_mut().filter(|disk| !disk.host.is_empty()) {
             disk.name = named(&disk.name, &disk.host, disk.port);
         }
-        // The order in which servers answered carries no information.
+        // The order in which servers answered is arbitrary, so jobs are sorted by server.
         result.jobs.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
         result.disk_util.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
     }
@@ -177,7 +177,8 @@ mod tests {
         ];
         let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
         assert_eq!(found, [40, 41, 42, 30, 31, 32]);
-        // With several jobs, the entries show whether clones are merged, whatever the run times are.
+        // If there are several jobs, the order of entries shows whether clones are merged, regardless of their
+        // run times.
         let slow = |port: u64, bytes: u64| {
             round(port, bytes)
                 .map(|entry| entry.replace(r#""read":{"#, r#""job_runtime":1600,"read":{"runtime":1000,"#))
@@ -206,7 +207,7 @@ mod tests {
             entry("a", 1, 6),
         ];
         assert_eq!(names(told(&rounds)), [5, 6]);
-        // A truncated round does not count.
+        // An incomplete round does not count.
         assert_eq!(names(told(&rounds[..4])), [1, 2]);
         assert_eq!(names(told(&[entry("a", 1, 1), entry("a", 1, 2)])), [2]);
         assert_eq!(names(told(&[entry("a", 1, 1), entry("b", 1, 2)])), [1, 2]);

@@ -6,19 +6,19 @@ use fathom_stats::hosts::ClockReport;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The hosts, and how well they ran together.
+/// The hosts, and how evenly they ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostsResult {
     /// In the order of the command line.
     pub hosts: Vec<HostResult>,
-    /// How far from the agreed instant they started.
+    /// Offsets of the hosts' starts from the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skew: Option<SkewResult>,
     /// The time window in which all were running, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapResult>,
-    /// Which host's files the jobs use, if several hosts run them.
+    /// Ownership of the files of jobs that run on several hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FilesResult>,
 }
@@ -41,7 +41,7 @@ pub struct FilesResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostResult {
-    /// As the user wrote it.
+    /// Name of the host as the user wrote it.
     pub name: String,
     /// Its own host name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -49,11 +49,11 @@ pub struct HostResult {
     /// Groups of hosts that it belongs to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// How the controller reached it.
+    /// Transport by which the controller reached it.
     pub transport: String,
     /// `whole`, `lost` or `never began`.
     pub state: String,
-    /// Why it was lost or never began.
+    /// Reason for which it was lost or never began.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The time at which the figures of a lost host end, ms after the agreed instant.
@@ -83,7 +83,7 @@ pub struct HostResult {
     /// Trims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trim: Option<HostFigures>,
-    /// In what respect it was slower than the others.
+    /// Figures in which it was slower than the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub straggling: Vec<StragglingResult>,
     /// The result as if the host had run alone.
@@ -104,7 +104,7 @@ pub struct HostFigures {
     /// I/Os per second.
     #[serde(deserialize_with = "lenient::number")]
     pub iops: f64,
-    /// Half of the completions took no longer, ns.
+    /// Half of the completions took at most this time, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
     /// 99 of 100.
@@ -118,7 +118,7 @@ pub struct HostFigures {
     pub max_ns: Option<u64>,
 }
 
-/// How a host was slower than the others.
+/// A figure in which a host was slower than the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StragglingResult {
@@ -136,7 +136,7 @@ pub struct StragglingResult {
     pub text: String,
 }
 
-/// How far from the agreed instant hosts started.
+/// Offsets of the hosts' starts from the agreed instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkewResult {
@@ -178,8 +178,8 @@ impl HostResult {
         self.state == "whole"
     }
 
-    /// Remark for the reader: why it was lost, never began, or is slower than the others; empty if there is
-    /// none.
+    /// Returns a remark for the reader: the reason why the host was lost or never began, or the figures in
+    /// which it is slower than the others; empty if there is none.
     pub fn remark(&self) -> String {
         if self.is_whole() {
             let texts: Vec<&str> =
@@ -223,7 +223,7 @@ pub(crate) fn complete(result: &mut RunResult) {
         (own.timestamp, own.timestamp_ms) = (result.timestamp, result.timestamp_ms);
         own.time.clone_from(&result.time);
         own.global_options.clone_from(&result.global_options);
-        // A host runs its jobs itself.
+        // A host's own result has no hosts, because the host runs its jobs itself.
         own.hosts = None;
         stacks::find(own);
     }

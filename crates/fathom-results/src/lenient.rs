@@ -33,7 +33,7 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error
     input.deserialize_any(Whole)
 }
 
-/// The largest plausible number with decimals: more ns than the age of the universe.
+/// The largest plausible number with decimals: as ns, it exceeds 30 years.
 const MOST_OF_NUMBERS: f64 = 1e18;
 
 /// A number from 0 to [`MOST_OF_NUMBERS`]: rates, times and shares are never negative.
@@ -139,7 +139,8 @@ pub(crate) fn shares<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String,
     Ok(list.into_iter().map(|(key, share)| (key, believed(share))).collect())
 }
 
-/// A member that other versions and programs may write in another form; in that case it is omitted.
+/// Deserializes a member that other versions and programs may write in another form, in which case it is left
+/// out.
 pub(crate) fn part<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
     input: D,
 ) -> Result<Option<T>, D::Error> {

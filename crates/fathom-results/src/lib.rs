@@ -1,7 +1,7 @@
-//! Results of runs: written as JSON, and read back from JSON, JSON+ and JSON Lines, of fathom and of fio, including `fio
-//! --client`. [`read()`] makes a [`RunResult`] from a file, [`at_hand()`] from a run of this program; [`model`]
-//! documents the content. What a program did not print is absent, never made up: fio records no timeline, and
-//! no histogram in plain JSON.
+//! Results of runs: written as JSON, and read back from JSON, JSON+ and JSON Lines, of fathom and of fio,
+//! including `fio --client`. [`read()`] makes a [`RunResult`] from a file, [`at_hand()`] from a run of this
+//! program; [`model`] documents the content. Figures that a program did not print are absent; they are never
+//! guessed. For example, fio records no timeline, and prints no histogram in plain JSON.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! Determines which devices of a result are stacked on which others, so that I/O is not counted at every level. fathom
-//! reports it for the devices that hold files. fio lists the members of an md or dm device after it, unmarked, but prints
-//! their averages: that many entries are its members.
+//! Determines which devices of a result are stacked on which others, so that I/O is not counted at every level.
+//! fathom reports the stacking of devices that hold files. fio lists the members of an md or dm device after it
+//! without a mark, but prints their averages, which show how many of the following entries are members.
 
 use crate::model::{DiskResult, HostReport, RunResult};
 
@@ -16,7 +16,7 @@ pub(crate) fn find(result: &mut RunResult) {
     }
 }
 
-/// From the order of the list and the averages.
+/// Finds members by the order of the list and the averages.
 fn find_members(disks: &mut [DiskResult]) {
     let mut at = 0;
     while at < disks.len() {
@@ -30,7 +30,7 @@ fn end_of_stack(disks: &mut [DiskResult], top: usize) -> usize {
         return top + 1;
     };
     let (mut at, mut members, mut sums) = (top + 1, 0, [0; 2]);
-    // An average, truncated or rounded.
+    // The printed average may be truncated or rounded.
     let fits = |sum: u64, members: u64, average: f64| (sum as f64 / members as f64 - average).abs() < 1.0;
     while at < disks.len() {
         sums = [sums[0] + disks[at].read_ios, sums[1] + disks[at].write_ios];
@@ -48,7 +48,7 @@ fn end_of_stack(disks: &mut [DiskResult], top: usize) -> usize {
     at
 }
 
-/// The machine's own report is more reliable.
+/// Applies the machine's own report, which is more reliable than the averages.
 fn apply(host: &HostReport, disks: &mut [DiskResult]) {
     for disk in disks {
         match host.devices.iter().find(|device| device.name == disk.name) {
@@ -63,7 +63,7 @@ fn apply(host: &HostReport, disks: &mut [DiskResult]) {
     }
 }
 
-/// A device that holds files and is also part of another one is listed twice.
+/// Marks a device that is listed twice, because it holds files and is also a member of another device.
 fn mark_repeated(disks: &mut [DiskResult]) {
     for at in 1..disks.len() {
         let (before, rest) = disks.split_at_mut(at);

@@ -32,7 +32,7 @@ pub(crate) fn whole<S: Serializer>(number: &f64, output: S) -> Result<S::Ok, S::
     output.serialize_u64(*number as u64)
 }
 
-/// Each item on one line in every layout, because there are many.
+/// Writes each item on one line in every layout, because there are many items.
 pub(crate) fn lines<S: Serializer, T: Serialize>(items: &[T], output: S) -> Result<S::Ok, S::Error> {
     let mut list = output.serialize_seq(Some(items.len()))?;
     for item in items {
@@ -51,7 +51,7 @@ pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Beyond this, a number is less precise than the decimals that are written.
+/// From this value on, a number is less precise than the decimals that are written.
 const COARSE_FROM: f64 = (1u64 << 53) as f64 / 1e6;
 
 /// A number rounded to the six decimals that are written, so that a result in memory and one read from its
@@ -67,7 +67,7 @@ pub fn figure(number: f64) -> f64 {
 /// The nearest whole number of millionths, ties to even, as in the formatted text.
 fn millionths(number: f64) -> f64 {
     let product = number * 1e6;
-    // The rounding error of the product, which decides close to a tie.
+    // The rounding error of the product decides close to a tie.
     let rest = number.mul_add(1e6, -product);
     let below = product.floor();
     match (product - below - 0.5) + rest {

@@ -88,7 +88,7 @@ fn halve(file: &Path, times: u64, streams: &mut Streams<'_>) -> Result<(), Failu
     Ok(unwritten?)
 }
 
-/// Why a line's bins cannot be halved.
+/// Reason for which a line's bins cannot be halved.
 #[derive(Debug, Error)]
 enum NotHalved {
     #[error("not a line of a histogram log")]

@@ -1,9 +1,9 @@
-//! The small tools that come with the tester: each is a subcommand of fathom, and behaves as fio's tool when it is run under
-//! the name of that.
+//! The small tools of fathom. Each tool is a subcommand of fathom, and behaves like fio's tool if it is run
+//! under that tool's name.
 //!
-//! One file or folder per tool and one list, [`TOOLS`]. A tool has a front end for its words as a subcommand and one
-//! per fio name for the options that fio's tool has; both end in the same options and the same work. Tools write only
-//! to the [`Streams`] they are given.
+//! Each tool has a file or folder, and [`TOOLS`] lists all of them. A tool has a front end for its arguments as
+//! a subcommand, and one per fio name for the options of fio's tool. Both produce the same settings and call
+//! the same code. Tools write only to the [`Streams`] that they are given.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub struct Tool {
 
 /// A program of fio's that a tool replaces.
 pub struct FioProgram {
-    /// Its name; one that ends in `.py` is also recognized without it.
+    /// Name of the program; a name that ends in `.py` is also recognised without it.
     pub name: &'static str,
     /// Main function with that program's options and output.
     pub run: ToolMain,
@@ -65,7 +65,7 @@ pub struct Call {
     /// Prefix of messages.
     pub name: &'static str,
     run: ToolMain,
-    /// Printed for `--help`; fio's programs have only their own options.
+    /// Text for `--help`; fio's programs have only their own options, so they have none.
     help: Option<&'static str>,
 }
 
@@ -84,7 +84,7 @@ impl Call {
         Some(Call { name: tool.name, run: tool.run, help: Some(tool.help) })
     }
 
-    /// Runs the tool; returns the exit code. A reader of the output that has gone away is not an error.
+    /// Runs the tool; returns the exit code. If the reader of the output has exited, that is not an error.
     pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>) -> u8 {
         let name = match self.help {
             Some(_) => format!("fathom {}", self.name),

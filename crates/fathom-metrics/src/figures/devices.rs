@@ -3,7 +3,7 @@
 use super::{Family, Labels, Numbers, Unit, parts, with};
 use fathom_stats::report::{DiskReport, RunReport};
 
-/// Bytes of a sector in the kernel's counters, whatever the device's sector size.
+/// Size in bytes of a sector in the kernel's counters, regardless of the device's sector size.
 const SECTOR: f64 = 512.0;
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 

@@ -89,7 +89,7 @@ fn latencies(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
             ("total", Some(&direction.lat)),
             ("response", response),
         ];
-        // Without bins there is only a mean, which is of little use; most jobs keep bins of one kind only.
+        // Without bins there is only a mean, which is not exported. Most jobs keep bins of one kind only.
         let kept = kinds.into_iter().filter_map(|(kind, stats)| Some((kind, stats?)));
         let kept = kept.filter(|(_, stats)| stats.histogram.count() > 0);
         of_ios.extend(kept.map(|(kind, stats)| (with(&labels, "latency", kind), stats.clone())));
@@ -185,7 +185,8 @@ fn word_of(state: RunState) -> &'static str {
 /// The errors of a finished job.
 fn final_errors(job: &JobReport) -> f64 {
     let tolerated = job.tolerated_errors.as_ref().map_or(0, |errors| errors.total);
-    // An error that ended the job counts as well; the first tolerated error is already counted.
+    // An error that ended the job counts too, unless there were tolerated errors, whose first is the same
+    // error.
     let own = u64::from(job.error.is_some() && tolerated == 0);
     (tolerated + own) as f64
 }

@@ -1,6 +1,6 @@
-//! From a report to families of series: every metric is declared once, here, with its name, unit and meaning. Names are
-//! OpenTelemetry's (`fathom.job.io`, unit `By`); Prometheus' names (`fathom_job_io_bytes_total`) follow from them by
-//! OpenTelemetry's rules, so both exporters produce the same series.
+//! Converts a report to families of series. Every metric is declared here, with its name, unit and meaning.
+//! Names are OpenTelemetry's (`fathom.job.io`, unit `By`); Prometheus' names (`fathom_job_io_bytes_total`)
+//! follow from them by OpenTelemetry's rules, so both exporters produce the same series.
 
 mod devices;
 mod jobs;
@@ -21,7 +21,7 @@ pub enum Unit {
     Seconds,
     /// A share, 0 to 1.
     Ratio,
-    /// A number of things, which the name of the metric specifies.
+    /// A plain number; the name of the metric says what it counts.
     Things,
 }
 
@@ -37,12 +37,12 @@ impl Unit {
     }
 }
 
-/// How the values of a family behave.
+/// The behaviour of the values of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// Only increases, except when a job restarts its figures, as at the end of its ramp.
+    /// The value only increases, except when a job restarts its figures, as at the end of its ramp.
     Counter,
-    /// Increases and decreases.
+    /// The value increases and decreases.
     Gauge,
 }
 

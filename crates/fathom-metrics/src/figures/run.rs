@@ -90,7 +90,7 @@ fn verdict(verdict: &VerdictReport) -> [Family; 3] {
             ("job_name", found.job.clone().unwrap_or_default()),
             ("direction", found.direction.clone().unwrap_or_default()),
         ];
-        // Several findings of one check about one job form one series.
+        // Several findings of one check about one job are one series, so only the first is added.
         if !finding.series.iter().any(|(own, _)| *own == labels) {
             finding.add(labels, 1.0);
         }

@@ -76,7 +76,7 @@ fn no_series_is_told_twice() {
     };
     let finding =
         |code: &str| Finding { code: code.into(), severity: Severity::Doubtful, ..Finding::default() };
-    // Two stacked devices share a member; a check reports the same finding twice.
+    // Two stacked devices share a member, and a check reports the same finding twice.
     let shared = || disk("sda", Vec::new());
     let report = RunReport {
         jobs: vec![job("a", 1), job("a", 1)],

@@ -220,7 +220,7 @@ fn route(
         headers.extend(given);
     }
     let url = match variable(&own_name("ENDPOINT")).filter(|_| url.is_empty()) {
-        // A signal's URL is used as it is.
+        // The URL of a signal is used without an added path.
         Some(own) => own,
         None => {
             let of_all = variable("OTEL_EXPORTER_OTLP_ENDPOINT");

@@ -34,7 +34,8 @@ impl Starts {
     fn of(&mut self, metric: &Metric, labels: &Labels, value: f64, moment: &Moment) -> u64 {
         let place = self.0.entry((metric.name, labels.clone())).or_insert((moment.started_ns, 0.0));
         if value < place.1 {
-            // It restarted between the previous export and this one.
+            // The series restarted between the previous export and this one, so its start is the time of the
+            // previous one.
             place.0 = moment.before_ns;
         }
         place.1 = value;
@@ -120,7 +121,7 @@ fn sent(family: &Family, moment: &Moment, starts: &mut Starts, exponential: bool
         unit: match metric.unit {
             Unit::Bytes => "By",
             Unit::Seconds => "s",
-            // `1` is the unit of a ratio; numbers of things have theirs in braces.
+            // The unit of a ratio is `1`; plain numbers have a unit in braces.
             Unit::Ratio => "1",
             Unit::Things => "{count}",
         }
@@ -205,7 +206,7 @@ fn exponential_buckets(stats: &LatencyStats) -> (i32, Buckets) {
     loop {
         let mut counts = BTreeMap::<i32, u64>::new();
         for (value, count) in &values {
-            // Bucket i holds values in (base^i, base^(i+1)], where base is 2^(2^-scale).
+            // Bucket i holds values in (base^i, base^(i+1)], where the base is 2^(2^-scale).
             let index = (value.log2() * f64::from(scale).exp2()).ceil() as i32 - 1;
             *counts.entry(index).or_default() += count;
         }
@@ -237,7 +238,8 @@ mod tests {
             let (scale, buckets) = exponential_buckets(&stats);
             prop_assert!(buckets.bucket_counts.len() <= MOST_BUCKETS as usize);
             prop_assert_eq!(buckets.bucket_counts.iter().sum::<u64>(), values.len() as u64);
-            // The bounds of the first and the last bucket are within a bucket and a bin of the extremes.
+            // The bounds of the first and the last bucket are at most a bucket and a bin away from the
+            // extremes.
             let bound = |index: i32| (f64::from(index) / f64::from(scale).exp2()).exp2();
             let smallest = seconds(stats.min_ns);
             prop_assert!(bound(buckets.offset) <= smallest * 1.01, "{} {smallest}", bound(buckets.offset));

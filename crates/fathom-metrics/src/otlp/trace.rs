@@ -1,4 +1,4 @@
-//! One trace per run: a span for the run, in it spans of its stages, in those spans of its jobs.
+//! One trace per run: a span for the run contains spans of its stages, which contain spans of its jobs.
 
 use super::{OtlpError, attribute, scope, text};
 use crate::Snapshot;
@@ -37,7 +37,7 @@ impl Ids {
     }
 
     fn span(&self, number: u64) -> Vec<u8> {
-        // All zeros is not a valid ID.
+        // An ID must not be all zeros.
         self.first.wrapping_add(number).max(1).to_be_bytes().to_vec()
     }
 }

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct Verification {
     /// Name of the job.
-    // Readers of fio's document count its jobs by the lines with "jobname".
+    // The key differs from "jobname", because readers of fio's document count its jobs by the lines with that
+    // key.
     #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// Reads that were checked.
@@ -40,12 +41,13 @@ pub struct Verification {
     pub takes_any_run: bool,
 }
 
-/// How a job replayed its log.
+/// The replay of a job's log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReplayResult {
     /// Name of the job.
-    // Readers of fio's document count its jobs by the lines with "jobname".
+    // The key differs from "jobname", because readers of fio's document count its jobs by the lines with that
+    // key.
     #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// The logs.

@@ -36,7 +36,8 @@ pub struct RunResult {
     /// Where it was read from, for messages and headings.
     #[serde(skip)]
     pub source: String,
-    /// The program's version, `fio-3.42`; this and the next four are not repeated for each host of a run.
+    /// The program's version, such as `fio-3.42`. This and the next four are not repeated for each host of a
+    /// run.
     #[serde(rename = "fio version", skip_serializing_if = "String::is_empty")]
     pub version: String,
     /// End of the run, seconds since the epoch.
@@ -82,7 +83,7 @@ pub struct RunResult {
     /// Verification results, per job that verifies.
     #[serde(rename = "fathom verify", skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<Verification>,
-    /// How logs were replayed, per job that has one.
+    /// The replay of each job that has a log.
     #[serde(
         rename = "fathom replay",
         deserialize_with = "lenient::parts",

@@ -3,7 +3,7 @@
 use crate::lenient;
 use serde::{Deserialize, Serialize};
 
-/// Settings of `fathom quick`, and its doubts.
+/// Settings of `fathom quick`, and its doubts about the figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuickResult {
@@ -28,7 +28,8 @@ pub struct QuickResult {
 #[serde(default)]
 pub struct QuickTest {
     /// Name of its job.
-    // Readers of fio's document count its jobs by the lines with "jobname".
+    // The key differs from "jobname", because readers of fio's document count its jobs by the lines with that
+    // key.
     #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// `read` or `write`.
@@ -43,7 +44,7 @@ pub struct QuickTest {
     pub doubts: Vec<QuickDoubt>,
 }
 
-/// A reason why a figure may be misleading.
+/// A reason for which a figure may be misleading.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuickDoubt {

@@ -13,7 +13,7 @@ pub struct TimelineResult {
     /// Length of a point in ms; the last point may be shorter or longer.
     #[serde(deserialize_with = "lenient::whole")]
     pub interval_ms: u64,
-    /// True if there are only rates, at few points, as in `json`. `json+` has everything.
+    /// True if the timeline has only rates, at a few points, as in `json`. In `json+` it is complete.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub condensed: bool,
     /// One entry per job or group, or a single one for all jobs.
@@ -25,7 +25,8 @@ pub struct TimelineResult {
 #[serde(default)]
 pub struct TimelineJobResult {
     /// Name of the job.
-    // Readers of fio's document count its jobs by the lines with "jobname".
+    // The key differs from "jobname", because readers of fio's document count its jobs by the lines with that
+    // key.
     #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// Reporting group.
@@ -88,7 +89,7 @@ pub(crate) struct Interval {
 }
 
 impl TimelineResult {
-    /// Drops the latencies, and merges neighbouring points until few are left.
+    /// Drops the latencies, and merges neighbouring points until only a few remain.
     pub fn condense(&mut self) {
         let most = self.jobs.iter().map(|entry| entry.points.len()).max().unwrap_or(0);
         let together = most.div_ceil(FEW).max(1);
@@ -124,7 +125,8 @@ impl TimelineResult {
 }
 
 impl TimelineJobResult {
-    /// A final point shorter than this has no rate worth drawing, and is merged into the previous one.
+    /// Merges a final point that is shorter than this into the previous one, because its rate would be
+    /// meaningless.
     fn join_short_end(&mut self, shortest_ms: u64) {
         let [.., before, last] = &mut self.points[..] else { return };
         if last.end_ms.saturating_sub(before.end_ms) >= shortest_ms {

@@ -13,10 +13,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Maximum file size, so that an endless device does not fill the memory.
+/// Maximum file size in bytes, so that an endless device does not fill the memory.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why a result could not be read: what was wrong, where, and how to fix it.
+/// The reason for which a result could not be read: the error, its location, and a remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadError(String);
 
@@ -97,10 +97,10 @@ pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
-/// A NUL among this many letters at the start of a file means that it is not text.
+/// Number of bytes at the start of a file in which a NUL means that the file is not text.
 const BEGIN_OF_BINARY: usize = 64;
 
-/// What a document may contain in addition to the result.
+/// Members of a document in addition to the result.
 #[derive(Deserialize)]
 struct Extras<'t> {
     /// The interval of a JSON line.
@@ -133,7 +133,7 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
                 };
                 return Err(ReadError(format!("{source}: invalid JSON ({error}); {advice}")));
             }
-            // A killed run leaves a truncated line.
+            // A killed run leaves an incomplete line, which is ignored.
             Some(Err(_)) | None => return Ok(found),
         }
         rest = &rest[stream.byte_offset()..];

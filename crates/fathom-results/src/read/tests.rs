@@ -97,7 +97,7 @@ fn lines_have_a_timeline() {
     let ends: Vec<u64> = timeline.jobs[0].points.iter().map(|point| point.end_ms).collect();
     assert_eq!(ends, [1000, 2000]);
     assert_eq!(timeline.jobs[0].points[1].read.clat_bins.values().sum::<u64>(), 2);
-    // A very short last line has no separate rate.
+    // A very short last line has no rate of its own and is merged into the previous point.
     let text = format!("{}{}{}", line(1000, false), line(2000, false), line(2003, true));
     let timeline = parse(&text, "r.jsonl").expect("reads").timeline.expect("a timeline");
     let points = &timeline.jobs[0].points;
@@ -157,7 +157,7 @@ fn hosts_have_results_of_their_own() {
     assert_eq!(first.remark(), "slow\u{fffd}[2J");
     assert_eq!(hosts.hosts[1].remark(), "gone (figures of its first 2.5 s)");
     assert_eq!(hosts.hosts[2].remark(), "no");
-    // With one host, its own result is the result of the run, with the options of the whole document.
+    // If there is one host, its own result is the result of the run, with the options of the whole document.
     let own = &first.result;
     assert_eq!((&own.jobs, &own.disk_util), (&result.jobs, &result.disk_util));
     assert_eq!(own.option(&own.jobs[0], "ioengine"), Some("libaio"));

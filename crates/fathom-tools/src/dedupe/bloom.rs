@@ -3,13 +3,12 @@
 use super::table::Hash;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bits per chunk: with [`PROBES`], about 1 in 1500 chunks is mistaken for a duplicate when the filter is
-/// full.
+/// Bits per chunk. With [`PROBES`], about 1 in 1500 chunks is mistaken for a duplicate when the filter is full.
 const BITS_PER_CHUNK: u64 = 16;
-/// Bits set per chunk.
+/// Number of bits set per chunk.
 const PROBES: u64 = 8;
 const SMALLEST_BITS: u64 = 1 << 16;
-/// 1 GiB of memory.
+/// Maximum size of the filter in bits: 1 GiB of memory.
 const LARGEST_BITS: u64 = 1 << 33;
 
 /// A set of hashes without false negatives, but with some false positives. Source: B. H. Bloom, "Space/time
@@ -35,7 +34,7 @@ impl Bloom {
         for probe in 0..PROBES {
             let bit = start.wrapping_add(probe.wrapping_mul(step)) % bits;
             let mask = 1 << (bit % 64);
-            // Relaxed: a bit does not guard other memory.
+            // The order is relaxed, because a bit does not guard other memory.
             is_new |= self.words[(bit / 64) as usize].fetch_or(mask, Relaxed) & mask == 0;
         }
         is_new
@@ -58,7 +57,7 @@ mod tests {
     #[test]
     fn memory_has_a_limit() {
         assert_eq!(Bloom::for_chunks(1).words.len(), 1024);
-        // Computed, not allocated: 16 bits for each of 2^40 chunks would be 2 TiB.
+        // The size is only computed, because 16 bits for each of 2^40 chunks would need 2 TiB.
         assert_eq!((1u64 << 40).saturating_mul(BITS_PER_CHUNK).clamp(SMALLEST_BITS, LARGEST_BITS), 1 << 33);
     }
 }

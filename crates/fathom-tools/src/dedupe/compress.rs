@@ -19,14 +19,16 @@ impl Compressor {
         Compressor { encoder: Compress::new(Compression::new(LEVEL), false), output }
     }
 
-    /// Size of the chunk as a deflate stream; a chunk that does not shrink counts with its own size.
+    /// Returns the size of the chunk as a deflate stream. A chunk that does not shrink counts with its own
+    /// size.
     pub(super) fn size_of(&mut self, chunk: &[u8]) -> Result<u64, Failure> {
         self.encoder.reset();
         self.output.clear();
         let done = self.encoder.compress_vec(chunk, &mut self.output, FlushCompress::Finish);
         match done.map_err(|error| Failure::new(format!("compression failed: {error}")))? {
             Status::StreamEnd => Ok(self.output.len().min(chunk.len()) as u64),
-            // The output buffer is as large as the chunk.
+            // The output buffer is as large as the chunk, so a full buffer means that the chunk does not
+            // shrink.
             Status::Ok | Status::BufError => Ok(chunk.len() as u64),
         }
     }

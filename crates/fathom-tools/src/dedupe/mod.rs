@@ -146,7 +146,7 @@ fn read_fio_options(words: &[OsString], options: &mut Options) -> Result<Option<
             other => return Err(other.unexpected().into()),
         }
     }
-    // These need the chunks themselves, whatever -B says.
+    // These options need the chunks themselves, so they select the exact method regardless of -B.
     if options.keep_offsets || options.compare || options.compress {
         options.method = Method::Exact;
     }

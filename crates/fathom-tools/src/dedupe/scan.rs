@@ -182,13 +182,14 @@ fn read_in_threads(shared: &Shared<'_>, streams: &mut Streams<'_>) -> Result<(),
         for number in 0..threads {
             let for_thread = ended.clone();
             let work = move || {
-                // The receiver outlives the scope unless it has already returned with an error.
+                // The result is ignored: the receiver outlives the scope unless it has already returned with an
+                // error.
                 let _ = for_thread.send(shared.work());
             };
             std::thread::Builder::new().spawn_scoped(scope, work).map(drop).or_else(
                 |error| match number {
                     0 => Err(Failure::new(format!("cannot start a thread: {error}", error = plain(&error)))),
-                    // Fewer threads also work.
+                    // The scan also works with fewer threads.
                     _ => ended.send(Ok(())).map_err(|_| Failure::new("the threads are gone")),
                 },
             )?;
@@ -217,7 +218,7 @@ impl Shared<'_> {
         (BATCH / block).max(1) * block
     }
 
-    /// Leaves nothing to do for the other threads.
+    /// Removes the remaining work, so that the other threads end.
     fn stop(&self) {
         self.next_offset.store(self.target.size, Relaxed);
     }
@@ -244,7 +245,7 @@ impl Shared<'_> {
             compressor: compress.then(|| Compressor::new(block_size)),
         };
         loop {
-            // Relaxed: only the number matters; it publishes nothing.
+            // The order is relaxed, because only the number matters and no other memory is published.
             let offset = self.next_offset.fetch_add(batch, Relaxed);
             if offset >= self.target.size {
                 return Ok(());
@@ -279,7 +280,7 @@ impl Shared<'_> {
     }
 }
 
-/// What a thread needs in addition to its buffer, if requested.
+/// Memory that a thread needs in addition to its buffer, if requested.
 struct Scratch {
     /// A chunk read again for comparison.
     copy: Option<Aligned>,

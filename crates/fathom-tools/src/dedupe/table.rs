@@ -34,7 +34,7 @@ impl Table {
         Table { parts: (0..PARTS).map(|_| Mutex::default()).collect(), keep_offsets }
     }
 
-    /// Adds the chunk at `offset`; true if it is unique so far. `is_same` returns whether the chunk at
+    /// Adds the chunk at `offset`; returns true if it is unique so far. `is_same` returns whether the chunk at
     /// another offset with the same hash has the same content.
     pub(super) fn add(
         &self,

@@ -94,7 +94,7 @@ impl Histogram {
             }
             below += count;
         }
-        // Rounding of fractional sums may miss the total slightly.
+        // Rounding of fractional sums may miss the total slightly, so the last bin is taken then.
         self.used().next_back().map(|(bin, _)| self.bounds(bin).1)
     }
 
@@ -135,7 +135,7 @@ mod tests {
     fn values_spread_evenly_over_their_bin() {
         let mut histogram = Histogram::new(Layout::NANOSECONDS, 0);
         let mut counts = vec![0; 1856];
-        // 1024..1040 ns and 6784..6848 ns.
+        // These bins hold 1024..1040 ns and 6784..6848 ns.
         (counts[320], counts[490]) = (3, 1);
         histogram.add(&counts, 1.0);
         assert_eq!(histogram.percentile_ns(0.0), Some(1024.0));

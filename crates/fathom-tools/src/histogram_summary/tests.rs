@@ -30,10 +30,10 @@ fn printed(main: crate::ToolMain, options: &str, logs: &[String]) -> String {
 
 #[test]
 fn windows_are_dealt_out_by_overlap() {
-    // Windows of 800 ms: the second overlaps two intervals, a quarter of it the first.
+    // Windows are 800 ms long, so the second overlaps two intervals, the first of them by a quarter.
     let one = log(0, &[(800, 0, 100, 10), (1600, 0, 200, 8)]);
     let csv = printed(run, "--format=csv --percentiles=0,100 --unit=nsec", &[one]);
-    // Bin 200 is 288..292 ns.
+    // Bin 200 holds 288..292 ns.
     assert_eq!(
         csv,
         "end_ms,samples,mean,p0,p100\n1000,12,132.083,100.000,292.000\n2000,6,290.000,288.000,292.000\n\
@@ -53,7 +53,7 @@ fn the_unit_is_named() {
 fn logs_of_several_jobs_and_coarsenesses_merge() {
     let fine = log(0, &[(1000, 0, 130, 5)]);
     let coarse = log(6, &[(1000, 1, 2, 5)]);
-    // Bin 130 is one of the 64 bins, 128 to 255 ns, merged into bin 2 of the coarse log.
+    // Bin 130 is one of the 64 bins from 128 to 255 ns that are merged into bin 2 of the coarse log.
     let csv =
         printed(run, "--format=csv --percentiles=0,50,100 --unit=nsec", &[fine.clone(), coarse.clone()]);
     assert_eq!(csv.lines().nth(1), Some("1000,10,192.000,128.000,192.000,256.000"));

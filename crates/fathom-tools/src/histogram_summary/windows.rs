@@ -10,19 +10,19 @@ use thiserror::Error;
 /// Maximum number of intervals; more indicate a wrong interval.
 const MOST_INTERVALS: f64 = 1e6;
 
-/// How logs are read and assigned.
+/// Rules for reading and assigning logs.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) layout: Layout,
     /// Milliseconds.
     pub(super) interval_ms: f64,
-    /// Length of a window; otherwise it begins where the previous one ended.
+    /// Length of a window; `None` if a window begins at the end of the previous one.
     pub(super) window_ms: Option<f64>,
-    /// Assign counts by overlap; otherwise all go to the end of the window.
+    /// True to assign counts by overlap; otherwise all counts go to the end of the window.
     pub(super) by_overlap: bool,
-    /// Only this direction.
+    /// The only direction that is read; `None` for all.
     pub(super) direction: Option<u8>,
-    /// Slower I/Os are ignored, in nanoseconds.
+    /// Latency in nanoseconds above which I/Os are ignored.
     pub(super) latency_limit_ns: f64,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn read(files: &[PathBuf], rules: &Rules) -> Result<Vec<Window>, Fail
     Ok(all)
 }
 
-/// Why a line does not belong to a histogram log.
+/// Reason for which a line does not belong to a histogram log.
 #[derive(Debug, Error)]
 enum BadLine {
     #[error(
@@ -99,7 +99,7 @@ fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Fa
         let start_ms = match (rules.window_ms, *last) {
             (Some(window), _) => (end_ms - window).max(0.0),
             (None, Some(last)) => last.min(end_ms),
-            // Corrected below when the next window shows their length.
+            // The length is corrected below, once the next window shows it.
             (None, None) => 0.0,
         };
         if last.is_some() && rules.window_ms.is_none() {
@@ -111,8 +111,8 @@ fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Fa
     })
 }
 
-/// Times may count from another epoch than the start of the job: the first window is then as long as the
-/// second.
+/// Corrects the first window to be as long as the second, because times may be relative to another epoch than
+/// the start of the job.
 fn correct_first(windows: &mut [Window], direction: u8, second_end_ms: f64) {
     let mut own = windows.iter_mut().filter(|window| window.direction == direction);
     if let (Some(first), None) = (own.next(), own.next()) {
@@ -139,7 +139,7 @@ pub(super) fn divide(windows: &[Window], rules: &Rules) -> Result<Vec<Interval>,
         histogram.add(&window.counts, weight);
     };
     let last = count as usize - 1;
-    // A time at the boundary belongs to the interval that ends there.
+    // A time at the boundary of two intervals belongs to the first.
     let ending_at = |time: f64| ((time / interval_ms - first).ceil() as usize).saturating_sub(1).min(last);
     for window in windows {
         let length = window.end_ms - window.start_ms;

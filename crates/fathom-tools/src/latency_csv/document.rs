@@ -59,7 +59,7 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
         let bytes = input::bytes(file)?;
         let mut found = false;
         for document in documents(file, &String::from_utf8_lossy(&bytes))? {
-            // A client's report has its jobs under another key.
+            // A client's report has its jobs under another key, which is read first.
             let list =
                 document.get("jobs").or_else(|| document.get("client_stats")).and_then(Value::as_array);
             let Some(list) = list else { continue };
@@ -85,8 +85,8 @@ pub(super) fn note_missing_bins(jobs: &[Job], err: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// All JSON objects of a text. A document begins with a `{` at the start of a line, so braces in messages do
-/// not matter.
+/// Returns all JSON objects of a text. A document begins with a `{` at the start of a line, so braces within
+/// messages are ignored.
 fn documents(file: &Path, text: &str) -> Result<Vec<Value>, Failure> {
     let mut documents = Vec::new();
     let mut rest = text;

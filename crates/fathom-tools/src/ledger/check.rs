@@ -115,7 +115,7 @@ impl Options {
     }
 }
 
-/// The files of all ledgers, each once.
+/// Returns the files of all ledgers, each of them once.
 fn files_to_check(accounts: &[Account], moved: &[String]) -> Result<Vec<FileToCheck>, Failure> {
     let mut files: Vec<FileToCheck> = Vec::new();
     let mut known = HashMap::new();
@@ -129,7 +129,7 @@ fn files_to_check(accounts: &[Account], moved: &[String]) -> Result<Vec<FileToCh
                 name = actual_name(&moved[index], recorded).unwrap_or_default().to_owned();
             }
             let member = (ledger, number as u32);
-            // Several names may refer to the same file.
+            // Several names may refer to the same file, so names are resolved.
             let real = std::fs::canonicalize(&name).unwrap_or_else(|_| PathBuf::from(&name));
             let index = *known.entry(real).or_insert(files.len());
             match files.get_mut(index) {
@@ -155,12 +155,12 @@ fn actual_name<'a>(moved: &'a str, recorded: &str) -> Option<&'a str> {
 /// A file being checked.
 struct Opened {
     file: File,
-    /// Bytes of it still in the page cache when it should be read from its medium; `None` if the kernel does
-    /// not report it.
+    /// Number of bytes that are still in the page cache although they should be read from the medium; `None` if
+    /// the kernel does not report it.
     in_memory: Option<u64>,
 }
 
-/// Opens a file, and drops it from the page cache: data then comes from the storage, whose promises are
+/// Opens a file and drops it from the page cache, so that data is read from the storage, whose promises are
 /// checked.
 fn open(name: &str) -> Result<Opened, ReadError> {
     let file = File::open(name).map_err(|error| {
@@ -334,7 +334,7 @@ fn write_text(
     Ok(())
 }
 
-/// Why there was no promise to check, and how to get one.
+/// Explains why there was no promise to check, and how to get one.
 fn nothing_promised(options: &Options, accounts: &[Account]) -> String {
     let has_writes = accounts.iter().any(|account| !account.operations.is_empty());
     let why = match options.after {

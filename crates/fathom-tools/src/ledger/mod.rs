@@ -1,5 +1,5 @@
-//! Ledgers of verified writes: checks what the storage kept after a crash, shows their records, and receives them from other
-//! hosts.
+//! Ledgers of verified writes: checks the content of the storage after a crash, shows the records, and receives
+//! ledgers from other hosts.
 
 mod broken;
 mod check;

@@ -38,7 +38,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
     Ok(0)
 }
 
-/// The files, and their sizes.
+/// Receives all ledgers; returns the files and their sizes.
 fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(PathBuf, u64)>, Failure> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -47,7 +47,7 @@ fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(
                 1 => file.to_path_buf(),
                 _ => PathBuf::from(format!("{}.{number}", file.display())),
             };
-            // Created before anything is received, so that everything received can be stored.
+            // The file is created first, so that data that arrives can be stored.
             let output = create(&path)?;
             let (stream, _) = listener
                 .accept()
@@ -72,7 +72,7 @@ fn create(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// Writes data as it arrives; a disconnected sender ends the ledger, for whatever reason.
+/// Writes data as it arrives; the ledger ends when the sender disconnects for any reason.
 fn receive(mut stream: TcpStream, mut output: File) -> io::Result<u64> {
     let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
     loop {

@@ -17,7 +17,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
         }
     }
     for file in arguments::some_files(files)? {
-        // Reports errors in the ledger, if any.
+        // The ledger is read as a whole first, to report errors in it.
         super::account(&file)?;
         let bytes = input::bytes(&file)?;
         let mut records = Records::new(&bytes);

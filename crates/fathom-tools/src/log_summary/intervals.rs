@@ -40,7 +40,7 @@ impl Interval {
         let mut sum = 0.0;
         let reached = self.weighted.iter().find(|(_, weight)| {
             sum += weight;
-            // Rounding of fractional sums may miss the total slightly.
+            // Rounding of fractional sums may miss the total slightly, so the comparison is less strict.
             sum >= percent / 100.0 * total * (1.0 - 1e-12)
         });
         reached.or(self.weighted.last()).map(|(value, _)| *value)
@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn samples_count_by_their_overlap() {
-        // Windows of 600 ms in intervals of 1000 ms: 600 of 10, 400 of 20 | 200 of 20, 600 of 30.
+        // Windows of 600 ms in intervals of 1000 ms: the first has 600 ms of 10 and 400 of 20, the second 200
+        // of 20 and 600 of 30.
         let intervals = divide(&[series(600.0, &[10.0, 20.0, 30.0], false)], 1000.0).expect("few");
         assert_eq!(intervals.len(), 2);
         assert_eq!(intervals[0].sum(), 14.0);

@@ -219,7 +219,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
                 )?;
                 return Ok(0);
             }
-            // Its help says seconds, but it takes milliseconds.
+            // The help of fio's program says seconds, but it takes milliseconds.
             Short('i') | Long("interval") => interval_ms = divisor(&mut parser, "-i")?,
             Short('d') | Long("divisor") => by = divisor(&mut parser, "-d")?,
             Short('f') | Long("full") => report = Report::Each,
@@ -310,7 +310,7 @@ mod tests {
     fn fios_forms() {
         assert_eq!(printed(run_as_fio, "-s", &[ONE]), "1000, 504.000\n1500, 100.000\n");
         assert_eq!(printed(run_as_fio, "-s -i 2000", &[ONE, TWO]), "2000, 477.000\n");
-        // Lines of both directions are one series.
+        // Lines of both directions form one series.
         let both = "1000, 100, 0, 0, 0\n1000, 300, 1, 0, 0\n";
         assert_eq!(printed(run_as_fio, "-s", &[both, both]), "1000, 400.000\n");
         assert_eq!(

@@ -23,11 +23,11 @@ pub(crate) struct Series {
     /// 0 read, 1 write, 2 trim.
     pub(crate) direction: u8,
     pub(crate) samples: Vec<Sample>,
-    /// One line per I/O instead of one per window.
+    /// True if lines are single I/Os instead of windows.
     pub(crate) single_ios: bool,
 }
 
-/// What the values of a log are. Only its name tells.
+/// The kind of the values of a log, which only its name shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bandwidth,
@@ -46,7 +46,8 @@ impl Kind {
 }
 
 impl Series {
-    /// By the name that fathom and fio give their logs: `PREFIX_clat.3.log`, compressed or not.
+    /// Derives the kind from the name that fathom and fio give their logs: `PREFIX_clat.3.log`, compressed or
+    /// not.
     pub(crate) fn kind(&self) -> Option<Kind> {
         let name = self.file.file_name()?.to_str()?;
         let (_, kind) = name.split('.').next()?.rsplit_once('_')?;
@@ -116,8 +117,8 @@ fn parse(line: &str) -> Option<Line> {
 }
 
 fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
-    // A third field above 2 is not a direction, so it is the maximum of a window; a fourth below 3 is not a
-    // block size, so the next field is that of a single I/O.
+    // A third field above 2 cannot be a direction, so it is the maximum of a window. A fourth field below 3
+    // cannot be a block size, so the next one is.
     let is_single = |line: &Line| line.rest[0] == 0 && line.rest[1] <= 2 && line.rest[2] > 2;
     let with_maximum = lines.iter().any(|line| line.rest[0] > 2 || is_single(line));
     let direction_of = |line: &Line| if with_maximum { line.rest[1] } else { line.rest[0] };
@@ -127,8 +128,8 @@ fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
                 lines.iter().filter(|line| direction_of(line) == u64::from(direction)).collect();
             let first = own.first()?;
             let mut start_ms = match own.get(1) {
-                // The first window is assumed to be as long as the second: times may count from another
-                // epoch.
+                // The first window is assumed to be as long as the second, because times may be relative to
+                // another epoch.
                 Some(second) => (first.time_ms - (second.time_ms - first.time_ms)).max(0.0),
                 None => 0.0,
             };
@@ -140,7 +141,7 @@ fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
                     sample
                 })
                 .collect();
-            // Only single I/Os have a block size.
+            // Only single I/Os have a block size other than 0.
             let single_ios = own.iter().any(|line| line.rest[1 + usize::from(with_maximum)] != 0);
             Some(Series { file: file.to_owned(), direction, samples, single_ios })
         })

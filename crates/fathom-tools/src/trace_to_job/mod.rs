@@ -151,7 +151,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         writeln!(streams.err, "fio-btrace2fio: {failure}\n{FIO_USAGE}")?;
         return Ok(1);
     }
-    // `-f` is a flag; a name between it and the trace is the path of the job file.
+    // `-f` takes no value; a name between it and the trace is the path of the job file.
     let output = if job_file && files.len() == 2 { Some(files.remove(0)) } else { None };
     let Some(trace) = files.first() else {
         writeln!(streams.err, "{FIO_USAGE}")?;
@@ -220,7 +220,7 @@ struct Found {
     volumes: BTreeMap<Device, String>,
 }
 
-/// Reads a trace. A truncated one is used as far as it goes.
+/// Reads a trace. A truncated trace is read up to its last whole record.
 fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<Found, Failure> {
     let unreadable = |error: TraceError| match error {
         TraceError::Io(error) => Failure::file(path, &error),
@@ -280,7 +280,7 @@ fn describe(found: Found, options: &Options, streams: &mut Streams<'_>) -> Resul
     if options.merge {
         kept = process::collapse(kept, options.depth_difference, options.random_difference);
     }
-    // The busiest first; a stable sort keeps the others in trace order.
+    // The busiest process comes first; the sort is stable, so equal ones stay in trace order.
     kept.sort_by_key(|process| std::cmp::Reverse(process.ios()));
     let names = device_names(&kept, &volumes, options, streams)?;
     let described = kept.into_iter().map(|process| {

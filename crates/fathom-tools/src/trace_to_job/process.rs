@@ -15,7 +15,7 @@ pub(super) struct Requests {
     pub(super) ios: u64,
     /// Merged into another that was in flight.
     pub(super) merges: u64,
-    /// Queued where the previous one ended; the first counts.
+    /// Number queued where the previous one ended; the first request counts too.
     pub(super) sequential: u64,
     /// Completed.
     pub(super) bytes: u64,
@@ -90,7 +90,7 @@ impl Process {
                 .for_each(|(size, count)| *requests.sizes.entry(size).or_default() += count);
         }
         self.depth = self.depth.max(other.depth);
-        // The longer one represents both; both start with it.
+        // Both are assumed to start with the new process, which is as long as the longer one.
         let longest = (self.end_ns - self.start_ns).max(other.end_ns - other.start_ns);
         self.start_ns = self.start_ns.min(other.start_ns);
         self.end_ns = self.start_ns + longest;
@@ -141,7 +141,7 @@ impl Tracker {
             let process = &mut self.processes[*place];
             process.end_ns = process.end_ns.max(event.time_ns);
         }
-        // A flush has no data.
+        // A flush has no data, so it is ignored.
         if event.bytes == 0 {
             return;
         }

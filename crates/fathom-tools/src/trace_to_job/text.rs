@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 pub(super) struct Described {
     pub(super) process: Process,
     pub(super) files: Vec<String>,
-    /// From the first request of the trace to the first of the process.
+    /// Time from the first request of the trace to the first request of the process.
     pub(super) delay_us: u64,
 }
 
@@ -143,7 +143,7 @@ fn section(described: &Described, suffix: &str, rw: &str, options: &Options, tex
     line(format!("runtime={}s", process.run_time_us() / 1_000_000 + 1));
     line(format!("bssplit={}", block_sizes(process)));
     if options.with_rate {
-        // The rate of a job is that of each of its clones.
+        // The rate of a job applies to each of its clones, so it is divided.
         let rates = Direction::ALL.map(|direction| match process.rate_kib(direction) / pids.len() as u64 {
             0 => String::new(),
             rate => format!("{rate}k"),
