@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub(crate) fn perform() {
     let Ok((program, teller)) = take_streams() else { return };
     std::panic::set_hook(Box::new(|details| {
-        // If standard error is closed, the line cannot be written anywhere else.
+        // If standard error is closed, the line cannot be written, so the result is ignored.
         let _ = writeln!(io::stderr(), "{}", defect::line(details));
     }));
     let last = std::panic::catch_unwind(|| run(program, &teller))
@@ -29,7 +29,8 @@ pub(crate) fn perform() {
     teller.tell(&last);
 }
 
-/// Reserves standard input and output for the run: the output of a job's command must not end up among the events.
+/// Reserves standard input and output for the run, because the output of a job's command must not be mixed with
+/// the events.
 fn take_streams() -> io::Result<(BufReader<File>, Teller)> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -69,7 +70,7 @@ fn run(mut program: BufReader<File>, teller: &Teller) -> Told {
     }
 }
 
-/// Engines in shared objects are loaded by each process.
+/// Loads engines in shared objects, which each process must load itself.
 fn load_engines(plan: &Plan) -> Result<(), String> {
     let paths = plan.jobs.iter().filter_map(|job| job.engine.ioengine.external.as_ref());
     paths.map(|path| fathom_engines::load(path)).try_for_each(|loaded| match loaded {
@@ -94,7 +95,8 @@ fn ended(mut outcome: supervisor::Outcome) -> Told {
     }
 }
 
-/// The channel for events to the program. Its end is noticed on the input side; an event without a reader is lost.
+/// The channel for events to the program. The end of the program is noticed on the input side, so an event
+/// without a reader is dropped.
 struct Teller {
     output: File,
 }
@@ -138,7 +140,7 @@ impl Observer for Events<'_> {
         self.teller.tell_if_read(&Told::Progress(Progress::of(tick, self.began.elapsed())));
     }
 
-    /// SIGUSR1 requests an interim report, which the library does not offer.
+    /// Does nothing: SIGUSR1 requests an interim report, which the library does not offer.
     fn interim_report(&mut self, _: &RunReport) {}
 
     fn input(&self) -> Option<RawFd> {
@@ -151,7 +153,7 @@ impl Observer for Events<'_> {
         if wait_for_any(&awaited, Some(Duration::ZERO)) != Ok(true) {
             return None;
         }
-        // No data follows the plan.
+        // No data follows the plan, so a read returns only at the end of the pipe.
         match program.read(&mut [0; 64]) {
             Ok(1..) => None,
             Ok(0) | Err(_) => {

@@ -49,7 +49,7 @@ impl fmt::Display for JobsError {
 
 impl std::error::Error for JobsError {}
 
-/// Why a run has no outcome. The failure of a job is not among them: its error is in the result.
+/// The reason for which a run has no outcome. A failed job is not such a reason: its error is in the result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {

@@ -32,7 +32,7 @@ impl Jobs {
 
     /// Parses a job file.
     pub fn read(path: &Path) -> Result<Jobs, JobsError> {
-        // A relative name could be mistaken for an option or for standard input.
+        // A relative name could be mistaken for an option or for standard input, so it gets a directory.
         let path = if path.is_relative() { Path::new(".").join(path) } else { PathBuf::from(path) };
         match path.to_str() {
             Some(path) => Jobs::of(&[], path, ""),
@@ -76,7 +76,7 @@ impl Jobs {
     }
 }
 
-/// Only the names: a job has three hundred options.
+/// Shows only the names, because a job has three hundred options.
 impl fmt::Debug for Jobs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Jobs").field(&self.names().collect::<Vec<_>>()).finish()

@@ -1,7 +1,8 @@
 //! Storage tests from a Rust program: the jobs, the run loop and the figures of [fathom], which runs every job file of fio.
 //!
-//! Four steps: [`Jobs`] parses a job file, a [`Plan`] says what the jobs would do to which files, a [`Runner`] runs them,
-//! and the [`Outcome`] has the result, the same model that [`read`] makes of the JSON of fathom and fio.
+//! A test has four steps: [`Jobs`] parses a job file, a [`Plan`] shows the files that the jobs would use and
+//! change, a [`Runner`] runs them, and the [`Outcome`] contains the result, in the same model that [`read`]
+//! creates from the JSON of fathom and fio.
 //!
 //! ```
 //! let runner = fathom::Runner::begin(); // first in main(): see below
@@ -28,18 +29,22 @@
 //!
 //! # What it asks of the program that uses it
 //!
-//! * **[`Runner::begin`] comes first in `main`.** A run forks its workers, which a process with threads cannot do safely. So
-//!   each run is a separate process: this program, started again, which becomes the run in `begin` and never returns from it.
-//!   Whatever `main` does before, the run's process does as well.
+//! * **[`Runner::begin`] comes first in `main`.** A run forks its workers, which a process with threads cannot
+//!   do safely. Therefore each run is a separate process: this program is started again, and becomes the run in
+//!   `begin`, which then never returns. Any code before that call in `main` is executed in the run's process
+//!   too.
 //! * **It runs on Linux** and needs `/proc`.
-//! * **Jobs are trusted.** They write to what they name, run commands (`exec_prerun`) and load engines (`ioengine=external`).
-//!   [`Plan::targets`] tells before a run what it changes and who else uses that; a target in use is refused by the run itself.
-//! * **A run ends with the program that started it**, also if that is killed, and with its [`Running`]. It keeps the signals that the
-//!   program gets: Ctrl-C in a terminal reaches both, and the run ends early with what was measured until then.
-//! * **Calls block.** In asynchronous code, give them a thread that may block. A run goes on at full speed if its events are not taken.
+//! * **Jobs are trusted.** They write to the files and devices that they name, run commands (`exec_prerun`) and
+//!   load engines (`ioengine=external`). Before a run, [`Plan::targets`] lists the files and devices that it
+//!   changes, with their other users. The run itself refuses a target that is in use.
+//! * **A run ends with the program that started it**, even if the program is killed, and when its [`Running`]
+//!   is dropped. It receives signals for the program's process group: Ctrl-C in a terminal reaches both, and
+//!   the run ends early with the figures measured until then.
+//! * **Calls block.** In asynchronous code, call them on a thread that may block. A run continues at full speed
+//!   if its events are not read.
 //!
-//! Nothing is printed, except one line on standard error if fathom itself has a bug. The names of jobs' options, the meaning of figures and the
-//! verdict are documented with fathom.
+//! The library prints nothing, except one line on standard error after a bug in fathom itself. The names of
+//! jobs' options, the meaning of figures and the verdict are documented with fathom.
 //!
 //! [fathom]: https://repository.invalid/fathom
 

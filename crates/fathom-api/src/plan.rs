@@ -30,7 +30,7 @@ pub struct Target {
     pub used_by: Option<String>,
 }
 
-/// Only the names, as for jobs.
+/// Shows only the names, as for jobs.
 impl fmt::Debug for Plan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.plan.workers.iter().map(|worker| worker.name.as_str()).collect();
@@ -59,7 +59,7 @@ impl Plan {
             for change in changes {
                 let is_changed = change.writes || change.is_longer;
                 let same = |target: &&mut Target| target.job == worker.name && target.path == change.path;
-                // Clones of a job share files.
+                // Clones of a job share files, so each file is listed once per job.
                 if let Some(target) = targets.iter_mut().find(same) {
                     target.is_changed |= is_changed;
                     continue;

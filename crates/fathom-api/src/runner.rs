@@ -39,7 +39,7 @@ impl Runner {
         let order = Order { plan: plan.plan.clone(), progress_every: self.progress_every };
         let mut line = serde_json::to_vec(&order).map_err(|error| RunError::Process(error.into()))?;
         line.push(b'\n');
-        // The executable of this process, even if another file has its name now.
+        // This path is the executable of this process, even if another file has its name now.
         let mut command = Command::new("/proc/self/exe");
         if let Some(name) = std::env::args_os().next() {
             command.arg0(name);

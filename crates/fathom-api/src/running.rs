@@ -101,7 +101,7 @@ impl Running {
     pub(crate) fn send(&mut self, line: &[u8]) -> Result<(), RunError> {
         let mut pipe = locked(&self.stopper.pipe);
         match pipe.as_mut().map_or(Ok(()), |pipe| pipe.write_all(line)) {
-            // The exit status of the process is more informative.
+            // A broken pipe is ignored, because the exit status of the process is more informative.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(RunError::Process(error)),
             _ => Ok(()),
         }
@@ -148,7 +148,7 @@ impl Running {
         let had_ended = self.has_ended();
         let (mut pending, timeout) =
             inbox.changed.wait_timeout(pending, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner);
-        // Everything written before the end has been read by now.
+        // All output before the end of the process has been read by now, so no last line follows.
         if had_ended && timeout.timed_out() && pending.end.is_none() {
             pending.end = Some(End::Lost);
         }
@@ -168,13 +168,13 @@ impl Drop for Running {
         let mut pending = locked(&inbox.state);
         while !self.has_ended() && began.elapsed() < PATIENCE {
             pending = match pending.end {
-                // The process has sent its last line, so it ends by itself.
+                // The process has sent its last line, so it ends without a request.
                 Some(_) => break,
                 None => self.wait(&inbox, pending),
             };
         }
         if pending.end.is_none() {
-            // An error means that the process has ended meanwhile.
+            // The result is ignored, because an error means that the process has ended meanwhile.
             let _ = self.process.kill();
         }
         drop(pending);
@@ -231,7 +231,7 @@ fn outcome(last: Told) -> Result<Outcome, RunError> {
     }
 }
 
-/// A poisoned lock still protects valid data: no change is left half done.
+/// Locks a mutex, even a poisoned one: its data is valid, because no change leaves it inconsistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

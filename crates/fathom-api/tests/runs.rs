@@ -39,7 +39,7 @@ const TESTS: &[(&str, Test)] = &[
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    // Inherited by the run, which must have the thread as well.
+    // The run inherits this variable, so that it has the thread as well.
     if std::env::var_os(LATE).is_some() {
         return begin_late();
     }
@@ -100,7 +100,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn exists(process: u32) -> bool {
-    // An ended process remains a zombie until its new parent waits for it.
+    // A process that has ended remains a zombie until its new parent waits for it.
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
@@ -167,7 +167,7 @@ fn a_dropped_run_ends(runner: &Runner) {
     wait_until("its workers have ended", || !workers.iter().any(|&worker| exists(worker)));
 }
 
-/// Starts a run and prints its process ID; ends only by being killed.
+/// Starts a run, prints its process ID, and waits until it is killed.
 fn leave_a_run(runner: &Runner, directory: &str) {
     let running = runner.start(&planned(&endless(Path::new(directory)))).expect("a run");
     println!("{}", running.id());
@@ -207,7 +207,8 @@ fn a_killed_run_is_lost(runner: &Runner) {
     assert!(error.to_string().contains("signal: 9"), "{error}");
 }
 
-/// Progress reports every millisecond fill any pipe.
+/// Checks that a run does not wait for a reader of its events: progress reports every millisecond fill any
+/// pipe.
 fn a_run_waits_for_no_reader_of_its_events(runner: &Runner) {
     let runner = runner.clone().with_progress(Duration::from_millis(1));
     let text = "[one]\nioengine=null\nsize=1t\nrw=read\nruntime=2\ntime_based\n";

@@ -78,7 +78,7 @@ pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
 /// A time in milliseconds from text; may be zero or negative.
 pub fn parse_milliseconds(value: &str) -> Option<f64> {
     let value = value.trim();
-    // `us` and `ms` are tried before `s`.
+    // `us` and `ms` are tried before `s`, because they end in it.
     for (suffix, factor) in [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3600e3)] {
         if let Some(number) = value.strip_suffix(suffix) {
             return parse_fraction(number).map(|number| number * factor);

@@ -11,13 +11,13 @@ pub const DEFECT: u8 = 70;
 /// Ends a tool with an exit code and a message.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was wrong, where, and how to fix it.
+    /// The error, its location, and a remedy.
     Message(String),
     /// An unknown option, with its dashes.
     UnknownOption(String),
     /// The output could not be written.
     Output(io::Error),
-    /// An internal inconsistency, so that no figure can be trusted; the text says what was found.
+    /// An internal inconsistency, so that no figure can be trusted; holds a description.
     Defect(String),
 }
 
@@ -50,7 +50,7 @@ impl Failure {
         }
     }
 
-    /// True if the reader of the output has gone, as with `| head`.
+    /// True if the reader of the output has exited, as with `| head`.
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -72,7 +72,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Only writing to a tool's streams fails without a path.
+/// Only writing to a tool's streams fails without a path, so the error is about the output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)

@@ -50,7 +50,7 @@ pub fn call<'s>(
                 Failure::UnknownOption(option) => long_options::hint(option, help),
                 _ => String::new(),
             };
-            // If even this cannot be written, the exit code still reports it.
+            // If this line cannot be written either, the exit code still reports the failure.
             let _ = writeln!(streams.err, "{name}: {failure}{hint}");
             failure.exit_code()
         }

@@ -7,7 +7,7 @@ use fathom_spec::spelling;
 pub struct LongOption {
     /// Without dashes.
     pub name: &'static str,
-    /// Takes a value, optional for some.
+    /// True if the option takes a value, which may be optional.
     pub takes_value: bool,
     /// Description of its effect.
     pub help: &'static str,

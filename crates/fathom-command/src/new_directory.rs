@@ -25,7 +25,7 @@ impl NewDirectory {
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 Err(self.refused("this is a file; name a new directory, which gets a file for each run"))
             }
-            // Checks for a file at that path apply to a directory as well.
+            // The path does not exist, so the checks for a new file apply to the directory as well.
             Err(error) if error.kind() == ErrorKind::NotFound => NewFile::new(&self.path, false).check(),
             Err(error) => Err(Failure::file(&self.path, &error)),
         }

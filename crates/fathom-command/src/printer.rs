@@ -1,7 +1,8 @@
-//! The only path from the program to a terminal, so that nothing read from a result, a ledger, a log or a job can control it.
-//! Everything that commands and tools print passes through a [`Printer`]. Characters that terminals interpret (escape
-//! sequences, carriage returns, bidirectional marks) become U+FFFD; the only control characters kept are line breaks and
-//! tabs. Returning to the start of a line is a separate call, [`Screen::line_start`], which no text can trigger.
+//! The only path from the program to a terminal, which ensures that no text from a result, a ledger, a log or a
+//! job can control the terminal. Everything that commands and tools print passes through a [`Printer`].
+//! Characters that terminals interpret (escape sequences, carriage returns, bidirectional marks) become U+FFFD;
+//! the only control characters kept are line breaks and tabs. Returning to the start of a line is a separate
+//! call, [`Screen::line_start`], which no text can trigger.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -39,8 +40,8 @@ pub enum Letters {
 }
 
 impl Letters {
-    /// Determined from the locale: `LC_ALL`, `LC_CTYPE`, `LANG`. Most containers and remote shells set none of
-    /// them, on terminals that support UTF-8.
+    /// Determines the characters from the locale: `LC_ALL`, `LC_CTYPE`, `LANG`. Most containers and remote
+    /// shells set none of them, although their terminals support UTF-8.
     pub fn of_environment() -> Letters {
         Letters::of_locale(|name| std::env::var(name).ok())
     }
@@ -107,7 +108,7 @@ fn in_ascii(letter: char) -> char {
 pub struct Printer<W: Write> {
     inner: W,
     letters: Letters,
-    /// The start of a character that continues in the next call.
+    /// The start of a character that the next call continues.
     begun: Vec<u8>,
     is_read: bool,
 }

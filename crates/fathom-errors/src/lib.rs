@@ -1,5 +1,6 @@
-//! Errors of the system in messages: their text without the number that the standard library appends, and what a user without
-//! permission can do. `tidy` and the tests of the program keep the number out of every message.
+//! Errors of the system in messages: their text without the number that the standard library appends, and
+//! advice for a user without permission. `tidy` and the tests of the program check that no message contains the
+//! number.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +10,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What the standard library appends to an error of the system, up to its number.
+/// Text that the standard library appends to an error of the system, before its number.
 const NUMBER: &str = " (os error ";
 
 /// The text of an error without the number of the system's error: `Permission denied`. The errors of libraries contain
@@ -23,8 +24,8 @@ pub fn plain(error: &(impl Display + ?Sized)) -> String {
     text
 }
 
-/// What to do about a path that this user may not use: who may, by the present owner and mode. `None` if the mode is not
-/// the reason, as for root and for a file of this user.
+/// Advice about a path that this user may not use: the users who may, according to its owner and mode. `None`
+/// if the mode is not the reason, as for root and for a file of this user.
 pub fn access(path: &Path) -> Option<String> {
     let user = fs::metadata("/proc/self").ok()?.uid();
     access_of(path, user)

@@ -1,4 +1,5 @@
-//! Compressed logs (`log_store_compressed`, suffix `.fz`): zlib streams one after another, each of whole records.
+//! Compressed logs (`log_store_compressed`, suffix `.fz`): consecutive zlib streams, each of which contains
+//! whole records.
 //!
 //! A record, in host byte order: u64 time in ms, u64 value, u64 second value, u32 direction with flags in its high bits, u16
 //! priority, 2 bytes of padding, u64 block size, then a u64 each for the offset and the issue time where flags say so.
@@ -43,7 +44,7 @@ impl Packer {
             return;
         }
         let mut encoder = ZlibEncoder::new(packed, Compression::default());
-        // Writing to memory cannot fail.
+        // The result is ignored, because writing to memory cannot fail.
         let _ = encoder.write_all(&self.raw).and_then(|()| encoder.finish().map(|_| ()));
         self.raw.clear();
     }

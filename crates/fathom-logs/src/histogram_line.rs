@@ -1,8 +1,8 @@
-//! Lines of a histogram log: `msec, direction, block size, bin, bin, ...`, and the windows they come from.
+//! Lines of a histogram log, `msec, direction, block size, bin, bin, ...`, and the windows that they describe.
 //!
-//! Bins are those of fio's histogram logs, 1856 of them ([`fathom_stats::histogram`] has their bounds), halved in number
-//! `log_hist_coarseness` times. A line counts the I/Os of its window alone. A latency beyond the last bin counts in the last
-//! bin.
+//! Bins are those of fio's histogram logs, 1856 of them ([`fathom_stats::histogram`] has their bounds), halved
+//! in number `log_hist_coarseness` times. A line contains only the I/Os of its window. A latency beyond the
+//! last bin counts in the last bin.
 
 use crate::entry::push_number;
 use crate::record::IoRecord;
@@ -57,7 +57,7 @@ pub fn coarseness_of(bins: usize) -> Option<u32> {
 
 /// The open window of a job's histograms.
 pub(crate) struct HistogramWindows {
-    /// 0 for the whole run.
+    /// Width of a window; 0 for the whole run.
     width_ns: u64,
     end_ns: u64,
     runtime_ns: u64,
@@ -106,7 +106,7 @@ impl HistogramWindows {
         }
     }
 
-    /// Ends the log: passes the rest to `emit`.
+    /// Ends the log, and passes the remaining windows to `emit`.
     pub(crate) fn finish(&mut self, end_ns: u64, mut emit: impl FnMut(&HistogramLine)) {
         if self.width_ns > 0 {
             self.advance(within_run_time(end_ns, self.runtime_ns, self.width_ns), &mut emit);

@@ -142,7 +142,7 @@ impl<'a> Producer<'a> {
         true
     }
 
-    /// True whenever another half of the ring has been filled: the writer must be awake then.
+    /// True whenever another half of the ring has been filled, at which point the writer must be awake.
     #[inline(always)]
     pub fn has_filled_half(&self) -> bool {
         self.pushed & (self.mask >> 1) == 0

@@ -78,7 +78,7 @@ impl Windows {
         }
     }
 
-    /// Ends the log: passes the rest to `emit`.
+    /// Ends the log, and passes the remaining windows to `emit`.
     pub(crate) fn finish(&mut self, end_ns: u64, mut emit: impl FnMut(LogKind, &Entry)) {
         self.advance(within_run_time(end_ns, self.last_moment_ns, self.width_ns), &mut emit);
         if self.sums.iter().any(|sums| sums.count > 0) {
@@ -98,8 +98,8 @@ impl Windows {
     }
 }
 
-/// An I/O in flight when the run time ends completes slightly later. That does not start a new window: within
-/// a tenth of a window, it belongs to the last one.
+/// Assigns an I/O that was in flight when the run time ended to the last window, if it completed within a tenth
+/// of a window after the end, so that it does not start a new window.
 pub(crate) fn within_run_time(end_ns: u64, runtime_ns: u64, width_ns: u64) -> u64 {
     match runtime_ns != 0 && end_ns >= runtime_ns && end_ns - runtime_ns < width_ns / 10 {
         true => runtime_ns - 1,

@@ -4,7 +4,7 @@ use crate::Generator;
 use crate::lanes::BATCH as DRAWN;
 
 /// The numbers of a generator in sequence. They are drawn in batches, several together in the lanes of a
-/// vector, and the following numbers can be examined before they are used.
+/// vector, and callers can examine the next numbers before they use them.
 #[derive(Clone, Debug)]
 pub struct DrawnAhead {
     /// The batch, as fractions of 2^64.

@@ -85,7 +85,7 @@ impl Curve {
     }
 
     /// Computes a piece and its margin of certainty. Both ends must be finite, and the curve must be smooth
-    /// between them: otherwise the bound is NaN, and nothing is certain.
+    /// between them. Otherwise the margin is NaN, so no number of the piece is certain.
     fn piece(&self, index: u32) -> Piece {
         let slope = match self.line {
             Line::Uniform => 1.0,
@@ -179,7 +179,7 @@ mod tests {
             ends.flat_map(|end| end.saturating_sub(20)..end + 20).map(|number| number as u32).collect();
         for curve in [zipf(1.1, 4_194_304.0), zipf(0.8, 1e6), pareto(0.2, 4_194_304.0), pareto(0.7, 1e4)] {
             undecided(curve.clone(), around.iter().copied());
-            // Few ranks, so that all their boundaries can be tested.
+            // There are so few ranks that all their boundaries can be tested.
             let mut few = Curve { scale: 50.0, ..curve };
             few.cut();
             let borders = (1..u32::MAX >> 12).map(|n| n << 12);

@@ -218,7 +218,8 @@ impl Seeds {
     /// Unpredictable seeds (`randrepeat=0`).
     pub fn from_system() -> Seeds {
         use std::hash::{BuildHasher, RandomState};
-        // RandomState is seeded by the operating system; one state per value keeps them independent.
+        // RandomState is seeded by the operating system, and a separate state per value keeps the values
+        // independent.
         Seeds { values: std::array::from_fn(|index| RandomState::new().hash_one(index)), thread_number: 1 }
     }
 

@@ -64,7 +64,7 @@ static STARTS: [[[Lanes; 16]; DIGITS]; 3] = {
 /// Draws numbers as fractions of 2^64; returns the state after the last.
 #[inline(never)]
 pub(crate) fn draw(state: [u32; 3], numbers: &mut [u64; BATCH]) -> [u32; 3] {
-    // Each word has a separate loop: the compiler does not vectorize one loop over all three.
+    // Each word has a separate loop, because the compiler does not vectorize one loop over all three.
     let mut sums = [[0; LANES]; STRETCH];
     let state = std::array::from_fn(|word| {
         let mut lanes = start(word, state[word]);

@@ -64,7 +64,7 @@ impl Sampler {
     pub fn normal(deviation: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc()) as i64;
         let width = ((blocks as f64 * deviation / 100.0).ceil() as u64).min(blocks / 2);
-        // A position left of the middle is a 32-bit number that wrapped around, as long as it fits.
+        // A position left of the middle is a 32-bit number that wrapped around, unless it is too large.
         let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
         let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
         let narrow = u32::try_from(blocks + 1).ok().map(NarrowDivisor::new);
@@ -74,7 +74,7 @@ impl Sampler {
 
     fn placed(kind: Kind, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let mut generator = Generator::new(seed, false);
-        // Drawn even if a centre is specified.
+        // A number is drawn even if a centre is specified, so that the sequence is the same.
         let drawn = generator.below(1 << 32);
         let shift = center.map_or(drawn, |center| (center * blocks as f64) as u64);
         Sampler::of(kind, blocks, shift, DrawnAhead::new(generator))
@@ -110,7 +110,7 @@ impl Sampler {
 
     #[cold]
     fn draw_again_below(&mut self, end: u64) -> u64 {
-        // The most popular block may be beyond `end`.
+        // The most popular block may be beyond `end`, so the number of attempts is limited.
         (0..REDRAWS).map(|_| self.next()).find(|&drawn| drawn < end).unwrap_or_else(|| self.next() % end)
     }
 

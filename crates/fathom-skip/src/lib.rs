@@ -11,7 +11,7 @@ use std::io::Write;
 /// # Panics If that file cannot be written: a skip must not go uncounted.
 pub fn record(reason: &str) {
     let thread = std::thread::current();
-    // Tools report reasons on several lines, and each line would count as one skip.
+    // Tools report reasons on several lines, each of which would count as one skip, so they are joined.
     let reason = reason.split_whitespace().collect::<Vec<&str>>().join(" ");
     let line = format!("SKIP {}: {reason}\n", thread.name().unwrap_or("a test"));
     if let Some(path) = std::env::var_os("FATHOM_SKIP_LOG") {

@@ -134,7 +134,7 @@ const END: usize = 32;
 const VALUE: usize = 20;
 
 /// The text before and after the value, shared by the lines of one I/O and of subsequent I/Os. It is cached
-/// because number formatting limits a full-speed log.
+/// because number formatting limits the speed of a log.
 #[derive(Default)]
 struct LineEnds {
     time_ms: Option<u64>,

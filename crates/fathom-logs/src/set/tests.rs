@@ -85,7 +85,8 @@ fn what_ends_just_after_the_run_time_belongs_to_the_last_window() {
     assert_eq!(late(20 * MS), ["100, 0, 0, 0, 0\n200, 10, 0, 0, 0\n300, 10, 0, 0, 0\n"]);
 }
 
-/// Long times without I/O in windows of one millisecond: all lines are present, but never many in memory together.
+/// Checks long times without I/O in windows of one millisecond: all lines are present, but only a few are in
+/// memory at a time.
 #[test]
 fn windows_of_a_long_idle_time_are_not_gathered_in_memory() {
     const IDLE_MS: u64 = 20_000;
