@@ -14,7 +14,7 @@ pub(super) fn explain(word: &str) -> Option<String> {
 fn finding(code: &str) -> Option<String> {
     match row(VERDICT, code)?.map(without_markup).collect::<Vec<String>>().as_slice() {
         [severity, compared, limits, advice] => Some(format!(
-            "{code}, a finding of the verdict ({severity}): it compares {compared}.\n  * Limits: {limits}.\n  * What to do: {advice}.\n"
+            "{code}, a finding of the verdict ({severity}): it examines {compared}.\n  * Limits: {limits}.\n  * What to do: {advice}.\n"
         )),
         _ => None,
     }
