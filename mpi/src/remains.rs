@@ -136,7 +136,7 @@ mod tests {
             run: 7,
             ..Orders::default()
         };
-        // Of a different run.
+        // This file is from a different run.
         let old = RankFile { run: 6, result: result(), is_whole: true, taken_ms: None };
         snapshots::begin(&orders).expect("it can be used");
         std::fs::write(rank_file(directory.path(), 2), written(&old)).expect("a file");

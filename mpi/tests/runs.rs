@@ -339,7 +339,7 @@ fn interrupted(child: Child) -> Done {
     signal(child.id(), "INT");
     let done = Done::of(child.wait_with_output().expect("its end"));
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
-    // MPICH's mpiexec exits with 0 after Ctrl-C, whatever its ranks return.
+    // MPICH's mpiexec exits with 0 after Ctrl-C, regardless of the exit codes of its ranks.
     assert!(!support::is_open_mpi() || done.code != Some(0), "{}", done.err);
     done
 }
@@ -386,7 +386,7 @@ fn a_dead_rank_leaves_a_report(place: &Place) -> Result<(), String> {
     assert_eq!(lost["state"], "lost");
     assert!(lost["snapshot_ms"].as_u64().is_some_and(|ms| (900..20_000).contains(&ms)), "{lost}");
     assert!(lost["read"]["total_ios"].as_u64().is_some_and(|ios| ios > 500), "{lost}");
-    // The surviving ranks may have had time to deliver everything.
+    // The surviving ranks may have had time to deliver all results.
     let of_hosts = hosts(&report).iter().map(|host| host["read"]["total_ios"].as_u64().expect("a number"));
     assert_eq!(report["jobs"][0]["read"]["total_ios"].as_u64(), Some(of_hosts.sum()));
     Ok(())

@@ -1,4 +1,4 @@
-//! The licences of everything in the program, as a text shipped with it.
+//! The licences of all parts of the program, as a text that is shipped with it.
 
 use crate::metadata::{Metadata, Package};
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use fathom_sys::clock::Calibration;
 use std::process::Command;
 use std::time::Duration;
 
-/// An engine that does nothing, and fails after a few I/Os in the way given by its job's name.
+/// An engine that moves no data, and fails after a few I/Os in the way that its job's name selects.
 struct Faulty {
     fault: String,
     queued: Vec<(u32, u32)>,

@@ -19,7 +19,7 @@ fn refusal(program: &ProgramOptions) -> Option<&'static str> {
     None
 }
 
-/// Reports whether `--live` is possible, before anything is printed.
+/// Reports whether `--live` is possible, before any line is printed.
 pub(crate) fn check(program: &ProgramOptions) -> Result<(), Refusal> {
     match refusal(program).filter(|_| program.live) {
         Some(reason) => Err(Refusal::because("--live", reason)),

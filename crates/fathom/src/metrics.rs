@@ -1,5 +1,5 @@
-//! `--metrics`, `--otlp` and `--influx`: a separate process that exports the run's figures. The run sends it snapshots, and
-//! never waits for it before its own end.
+//! `--metrics`, `--otlp` and `--influx`: a separate process that exports the run's figures. The run sends it
+//! snapshots, and never waits for it before its own end.
 
 use crate::refusal::Refusal;
 use fathom_errors::plain;
@@ -204,11 +204,11 @@ impl Metrics {
     }
 
     fn append<T: serde::Serialize>(&mut self, kind: FrameKind, value: &T) {
-        // Data too long for a frame is dropped; nothing else can fail.
+        // Only data that is too long for a frame can fail, and it is dropped.
         let _ = self.outgoing.append(kind, value);
     }
 
-    /// Sleeps until there is something to do.
+    /// Sleeps until there is work.
     fn wait(&self, others: &[i32]) {
         let own = Awaited { socket: self.socket.as_raw_fd(), to_send: !self.outgoing.bytes.is_empty() };
         let others = others.iter().map(|&socket| Awaited { socket, to_send: false });

@@ -25,15 +25,17 @@ struct Group {
 /// Which instructions are counted.
 #[derive(Clone, Copy)]
 pub(super) enum Counted {
-    /// All instructions of the machine, measured as the run time of the jobs, where the kernel completes I/Os by itself.
+    /// All instructions of the machine, measured as the run time of the jobs, where the kernel completes I/Os
+    /// by itself.
     Machine,
-    /// Instructions of the job in user space and kernel, measured as its processor time, where the device works outside the machine.
+    /// Instructions of the job in user space and kernel, measured as its processor time, where the device works
+    /// outside the machine.
     Job,
 }
 
 /// Target of the jobs in a group.
 enum Device {
-    /// This many null_blk devices, which move no data and complete each I/O immediately.
+    /// A number of null_blk devices, which move no data and complete each I/O immediately.
     Null(usize),
     /// A device that the lab provides; the environment variable with this name holds its path.
     Lab(&'static str),

@@ -66,7 +66,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The program's version output, or nothing if it cannot be run.
+    /// The program's version output; empty if it cannot be run.
     pub(crate) fn version(&self, program: Program) -> String {
         let told = self.command(program, &[]).arg("--version").output();
         told.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned()).unwrap_or_default()
@@ -77,7 +77,8 @@ impl Programs {
         self.fathom.clone()
     }
 
-    /// The fio programs to search for an engine: first the tests' reference fio if there is one, then the installed one.
+    /// The fio programs to search for an engine: first the tests' reference fio if there is one, then the
+    /// installed one.
     pub(crate) fn fios(&self) -> Vec<PathBuf> {
         reference().into_iter().chain([self.fio.clone()]).collect()
     }
@@ -146,7 +147,8 @@ impl Programs {
         Ok(start.elapsed().as_secs_f64() * 1000.0)
     }
 
-    /// Time that additional arguments add to a job of this many I/Os, in nanoseconds per I/O, measured from start to exit.
+    /// Time that additional arguments add to a job of this many I/Os, in nanoseconds per I/O, measured from
+    /// start to exit.
     pub(crate) fn added_ns(
         &self,
         program: Program,

@@ -8,7 +8,7 @@ use std::path::Path;
 /// One run with a resource limit on its processes.
 pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) -> Result<Round, String> {
     let (what, limit) = match chance.below(5) {
-        // With less than 26.5 MB, the system ends the program while loading it, before it can report anything.
+        // With less than 26.5 MB, the system ends the program while loading it, before it can report an error.
         0 => ("memory", format!("ulimit -v {}", 30_000 + chance.below(400_000))),
         1 => ("open files", format!("ulimit -n {}", 4 + chance.below(60))),
         2 => ("locked memory", format!("ulimit -l {}", chance.below(256))),

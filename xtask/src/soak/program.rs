@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// No run of a round takes longer than this on a healthy machine, however loaded.
+/// Maximum time of a run on a working machine, even under load.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The program under test.

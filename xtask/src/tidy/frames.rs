@@ -3,10 +3,10 @@
 use crate::passages;
 use crate::tree::{File, Tree};
 
-/// The page that shows them.
+/// The page that lists the phrases.
 const STYLE: &str = "docs/style.md";
 
-/// Each with what stands in its place.
+/// The phrases, each with its replacement.
 const FRAMES: [(&str, &str); 15] = [
     ("so many", "a number, a name or \"every N\""),
     ("whoever", "the one who acts: the caller, the user"),

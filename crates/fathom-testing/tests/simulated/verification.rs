@@ -1,4 +1,4 @@
-//! The verifier raises no false alarms and misses nothing.
+//! Checks that the verifier raises no false alarms and detects all damage.
 
 use crate::drawn::{awkward_device, failing_device, words};
 use fathom_run::unit::Operation;

@@ -56,7 +56,7 @@ A listening or joining agent allows jobs without files and network (ioengine=nul
   --allow-network        Engines that connect to servers or other hosts
 ";
 
-/// Its line in lists of commands.
+/// The command's line in lists of commands.
 pub(crate) const SUMMARY: &str = "Run jobs on this machine for a remote controller (fathom --hosts=...)";
 
 /// Pause between two connection attempts, and the time limit of each.

@@ -1,5 +1,5 @@
-//! `--client`: runs jobs on servers (`--server`) and prints their results like fio. Internally it is a multi-host run: the
-//! servers start together, and a lost one is reported.
+//! `--client`: runs jobs on servers (`--server`) and prints their results like fio. Internally it is a
+//! multi-host run: the servers start together, and a lost one is reported.
 
 use super::{Hosts, View, server, ways};
 use crate::exit;
@@ -191,7 +191,7 @@ struct Servers {
 }
 
 impl Servers {
-    /// Parses the jobs of all servers. Errors are reported before anything runs.
+    /// Parses the jobs of all servers. Errors are reported before any job runs.
     fn new(program_name: &str, asked: AskedClients, source: &dyn Source) -> Result<Servers, Reply> {
         let AskedClients { words, targets } = asked;
         let list = HostList(names(&targets).map(|name| HostEntry { name, groups: Vec::new() }).collect());

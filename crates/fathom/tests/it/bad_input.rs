@@ -66,7 +66,7 @@ fn expect_advice(finished: &Finished, file: &Path, advice: &str) {
     assert!(finished.stderr.lines().any(said), "{advice}: {}", finished.stderr);
 }
 
-/// Root may read everything, so this one runs as nobody.
+/// Root may read every file, so this test runs as the user nobody.
 #[test]
 fn a_file_that_must_not_be_read() {
     use std::os::unix::fs::PermissionsExt;

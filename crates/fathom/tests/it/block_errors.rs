@@ -1,5 +1,5 @@
-//! `block_error_percentiles`: writes that fail because their file cannot grow, after the number of trims that the job
-//! defines.
+//! `block_error_percentiles`: writes that fail because their file cannot grow, after the number of trims that
+//! the job defines.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, scratch, skip};
@@ -36,7 +36,7 @@ fn every_block_is_in_the_state_that_its_ios_left() {
     for (words, code, counts, percentiles) in [
         ("--rw=trim --size=256k", 0, [0, 16, 0, 0, 0], json!({})),
         ("--rw=read", 0, [64, 0, 0, 0, 0], json!({})),
-        // A block counts once, however many of its writes fail.
+        // A block counts once, regardless of the number of its failed writes.
         ("--rw=write --ignore_error=,EFBIG", 0, [0, 0, 32, 0, 32], none.clone()),
         (
             "--rw=write --ignore_error=,EFBIG --numjobs=3 --group_reporting",

@@ -167,7 +167,7 @@ fn tool(words: &str) -> Result<(), String> {
     }
 }
 
-/// A mounted loop device; unmounted and detached in this order, so that everything is written.
+/// A mounted loop device, which is unmounted before it is detached, so that all data is written.
 struct Mount {
     directory: tempfile::TempDir,
     device: Option<LoopDevice>,

@@ -15,7 +15,7 @@ fn mentions(text: &str, name: &str) -> bool {
     })
 }
 
-/// The text of all files below a directory except this one: its exceptions are not tests.
+/// Returns the text of all files below a directory except this file, whose exceptions are not tests.
 fn sources(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).expect("the sources are there");
     let mut text = String::new();

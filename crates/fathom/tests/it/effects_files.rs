@@ -203,7 +203,8 @@ fn tree(root: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// However a job's files are named, all of them are below its directory, and nothing else is touched.
+/// Checks that all files of a job are below its directory, for all ways to name them, and that no other file is
+/// touched.
 #[test]
 fn a_directory_holds_every_file_of_its_job() {
     let victim = scratch();

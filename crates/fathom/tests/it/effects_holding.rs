@@ -34,7 +34,8 @@ fn jobs_of_a_flow_keep_the_proportion_of_their_weights() {
     let until = |ios: &[u64], moment: u64| ios.iter().filter(|&&end| end <= moment).count();
     assert!(until(&one, ended) > 50, "{} and {}", one.len(), four.len());
     for &moment in one.iter().filter(|&&moment| moment <= ended) {
-        // Log times are rounded to milliseconds, and a job that is late catches up within a millisecond: allow for both.
+        // Log times are rounded to milliseconds, and a job that is late catches up within a millisecond: allow
+        // for both.
         let (least, most) = (until(&four, moment - 2), until(&four, moment + 2));
         let one = until(&one, moment);
         let in_proportion = least.min(most.saturating_sub(16))..=most + 16;
@@ -225,7 +226,7 @@ fn no_more_files_are_open_than_allowed() {
 fn a_locked_file_has_one_io_at_a_time() {
     let directory = scratch();
     file_of(directory.path(), "data", MIB);
-    // Another program holds the lock for a while: nothing happens meanwhile.
+    // Another program holds the lock for some time, in which the job must perform no I/O.
     let locked = std::fs::File::open(directory.path().join("data")).expect("open");
     locked.lock().expect("a lock");
     let words =

@@ -76,7 +76,7 @@ fn a_busy_machine_is_told_from_a_slow_disk() {
     require!(skip::tool("setsid"));
     require!(skip::tool("taskset"));
     let directory = scratch();
-    // Direct I/O, because page cache hits do not measure the storage, whatever the load.
+    // The job uses direct I/O, because page cache hits do not measure the storage.
     file_of(directory.path(), "data", 4 * MIB);
     let job = "--name=x --filename=data --size=4m --direct=1 --rw=read --time_based --runtime=1";
     let other_work = OtherWork::start();

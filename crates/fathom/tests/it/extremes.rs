@@ -1,4 +1,4 @@
-//! Extreme values: a run either works or ends with a message, whatever the values are added to.
+//! Extreme values: a run either works or ends with a message, even if the values are added to others.
 
 use crate::support::program::Launch;
 use crate::support::scratch;

@@ -1,4 +1,4 @@
-//! `fathom fsync-check`: its answer is its exit status, and it leaves nothing behind.
+//! Checks that the exit status of `fathom fsync-check` is its answer, and that it leaves no files behind.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;

@@ -1,4 +1,4 @@
-//! Earlier findings of the fuzzer, and its initial inputs, must not break anything.
+//! Checks that earlier findings of the fuzzer, and its initial inputs, cause no error.
 
 #[path = "../../../../fuzz/src/targets.rs"]
 #[allow(unreachable_pub, dead_code)]

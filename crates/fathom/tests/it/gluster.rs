@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn volume() -> Result<Gluster, String> {
     skip::root()?;
-    // A failed test leaves nothing behind that affects the next one.
+    // Files are removed even if a test fails, so that they do not affect the next one.
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start_large("gluster", &[])?;
     // The engines need the library; a run without a volume shows whether it is installed.

@@ -1,4 +1,5 @@
-//! `--idle-prof`: distinguishes idle processors from busy ones, and leaves nothing behind.
+//! Checks that `--idle-prof` distinguishes idle processors from busy ones, and leaves the session's share of the processors
+//! unchanged.
 
 use crate::support::program::{self, Launch};
 use crate::support::{PATIENCE, json, processes, scratch, shape};

@@ -72,7 +72,7 @@ fn whole_reports() {
     assert!(ios.len() >= 3 && ios.is_sorted() && ios[0] < 2_000, "{ios:?}");
     let Ok(reference) = program::reference() else { skip!("no fio to compare with") };
     let (theirs, _) = run(&reference, "normal");
-    // The final reports of both contain everything, and are preceded by the same reports.
+    // The final reports of both cover the whole run, and are preceded by the same reports.
     let last_two = |text: &str| {
         let blocks: Vec<_> = text.match_indices("\na: (groupid=0").map(|(place, _)| place).collect();
         shape::of(&text[blocks[blocks.len() - 2]..])

@@ -1,5 +1,5 @@
-//! The verdict on runs with an event in their timeline, or without a disk: a stall of the storage, a stopped process, a loop
-//! device without a disk below it. The same runs without the fault get no such finding.
+//! The verdict on runs with an event in their timeline, or without a disk: a stall of the storage, a stopped
+//! process, a loop device without a disk below it. The same runs without the fault get no such finding.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::judged::{TRIES, finds, found};
@@ -140,7 +140,7 @@ fn is_on_disk(directory: &Path) -> bool {
     kind.starts_with("ext2/ext3") || ["xfs", "btrfs", "f2fs", "zfs"].contains(&kind.as_str())
 }
 
-/// It is reported however often a limit throttles the job.
+/// Checks that throttling is reported for both rare and frequent throttling by a limit.
 #[test]
 fn a_limit_of_processor_time_is_always_seen() {
     fathom_only!();

@@ -136,7 +136,7 @@ fn the_process_that_started_it() {
     assert!(json::total(&json::document(&report), "read/total_ios") > 300, "{report}");
 }
 
-/// The variable must name the parent, and anything else is reported as an error.
+/// The variable must name the parent; any other value is reported as an error.
 #[test]
 fn who_started_it() {
     fathom_only!();

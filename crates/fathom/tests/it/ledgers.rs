@@ -113,7 +113,7 @@ fn sync_file_range_promises_nothing_and_synchronous_writes_need_no_sync() {
     promises("file_system", 64, "--end_syncfs=1");
     promises("dsync", 64, "--sync=dsync");
     promises("sync", 64, "--sync=1");
-    // Writes to a mapping are not synchronous, however the file was opened.
+    // Writes to a mapping are not synchronous, regardless of the flags with which the file was opened.
     promises("mapped", 0, "--sync=1 --ioengine=mmap");
 }
 

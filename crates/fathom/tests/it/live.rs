@@ -1,4 +1,5 @@
-//! `--live` on terminals of several sizes: the display, the effect of keys and signals, and that the terminal is restored.
+//! `--live` on terminals of several sizes: the display, the effect of keys and signals, and that the terminal
+//! is restored.
 
 use crate::support::program::{self, Launch};
 use crate::support::terminal::{OnTerminal, Picture};
@@ -251,7 +252,7 @@ fn a_held_view_holds_neither_the_run_nor_its_end() {
     terminal.wait_for("a held view", |picture| picture.rows[0].contains("PAUSED"));
     terminal.press("q");
     assert_eq!(terminal.wait_for_end(), 128);
-    // With `--output` the terminal shows the run, and nothing is printed there.
+    // With `--output`, the terminal shows the run, and the report is not printed there.
     let after = printed_after(&terminal);
     assert!(!after.contains("Run status"), "{after}");
     let report = std::fs::read_to_string(directory.path().join("report")).expect("the report is written");

@@ -24,7 +24,7 @@ struct Mount {
     tag: &'static str,
 }
 
-/// In its own network, so that no other test moves anything there.
+/// The test has its own network, so that other tests cause no traffic in it.
 const ALONE: (&str, &str) = ("OWN_NETWORK", "1");
 
 impl Mount {

@@ -28,7 +28,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn server() -> Result<Ganesha, String> {
     skip::root()?;
-    // A failed test leaves nothing that affects the next one.
+    // Files are removed even if a test fails, so that they do not affect the next one.
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start("nfs", &[])?;
     // The engine needs the library; a run without a server tests for it.
@@ -200,7 +200,8 @@ fn a_server_that_goes_ends_the_job() {
     assert!(!finished.stderr.contains("Bad address"), "no address is wrong: {}", finished.stderr);
 }
 
-/// The library reconnects, and repeats everything that was in flight, however long the server is away.
+/// Checks that the library reconnects and repeats all I/Os in flight, regardless of the length of the server's
+/// absence.
 #[test]
 fn a_server_that_is_started_again_loses_no_io() {
     let mut server = require!(server());

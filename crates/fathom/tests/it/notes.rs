@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// How a note is triggered.
 enum How {
-    /// By this job.
+    /// This job triggers the note.
     Job(&'static str),
-    /// By the second job, after the first.
+    /// The second job triggers the note, after the first job has run.
     After(&'static str, &'static str),
-    /// Not tested here, for this reason.
+    /// The note is not tested here, for this reason.
     Not(&'static str),
 }
 

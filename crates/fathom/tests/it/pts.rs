@@ -315,7 +315,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
     );
     assert_eq!(steps(&file), wanted);
     assert_eq!(lines(&file)[0], plan);
-    // Finished: nothing more is done.
+    // The test is finished, so the command starts no job.
     let again = pts(directory.path(), &format!("{words} --resume --format=json"));
     assert_eq!((again.code(), again.stdout), (0, finished.stdout));
     let refused = pts(directory.path(), &words);

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// `Ok` where something can be recorded.
+/// Returns `Ok` if this machine can record.
 pub(crate) fn can_record() -> Result<(), String> {
     skip::root()?;
     if !Path::new("/sys/kernel/tracing/instances").exists() {
@@ -270,7 +270,7 @@ fn a_killed_recorder_leaves_a_trace_and_nothing_else() {
         let ran = Launch::fathom(directory.path()).words(&job(&device, "--rw=randread --size=4m")).run();
         assert_eq!(ran.code(), 0, "{}", ran.stderr);
         let path = directory.path().join(trace);
-        // A compressed trace contains everything except the last second.
+        // A compressed trace contains all events except those of the last second.
         wait_until("the job is in the trace", || Recorded::read(&path).count(TraceAction::Complete) >= 1024);
         processes::signal(recorder.pid(), "KILL");
         recorder.finish();

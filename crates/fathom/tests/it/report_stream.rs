@@ -144,7 +144,7 @@ fn no_room_for_processes() {
     assert!(finished.stderr.contains("no process for job a"), "{}", finished.stderr);
 }
 
-/// With the human-readable report, everything has the same place as in fio.
+/// With the human-readable report, all lines go to the same streams as in fio.
 #[test]
 fn among_the_lines_for_people() {
     let directory = scratch();
@@ -159,7 +159,7 @@ fn among_the_lines_for_people() {
     assert!(place("\n}\n") < place("full: (groupid=0, jobs=1): err=28"));
 }
 
-/// Information is not an error, and errors reach standard error whatever file the report goes to.
+/// Information does not go to standard error, but errors do, regardless of the destination of the report.
 #[test]
 fn information_and_errors_have_their_streams() {
     let note = "j : Saving output of prerun in j.prerun.txt\n";

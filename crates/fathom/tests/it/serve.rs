@@ -74,7 +74,7 @@ fn events_have_neither_gaps_nor_doubles() {
     let told: Vec<Value> =
         events.iter().filter(|sent| sent.kind == "message").map(|sent| sent.data.clone()).collect();
     assert_eq!(told, lines);
-    // The number of another run: everything is sent again, and the page is notified.
+    // The number belongs to another run, so all events are sent again, and the page is notified.
     let odd = served.events(&run, Some("3"), usize::MAX);
     assert_eq!((&*odd[0].kind, odd.len()), ("restart", events.len() + 1));
 }
@@ -133,7 +133,7 @@ fn runs_that_are_killed_are_lost() {
     second.wait_for(&run, "lost");
     let events = second.events(&run, None, usize::MAX);
     assert_eq!(events.last().map(|sent| sent.data["state"].clone()), Some(json!("lost")));
-    // The next run may start.
+    // A lost run does not prevent the next one from starting.
     let next = second.start_job(SHORT);
     second.wait_for(&next, "done");
 }
@@ -171,7 +171,8 @@ fn quick_and_sweeps_run_and_are_compared() {
     assert_eq!(served.get(&format!("/compare?a={quick}&b=../lock")).status, 404);
 }
 
-/// A device's data is overwritten only if its name was typed, under whatever name it is accessed.
+/// Checks that a device's data is overwritten only if its name was typed, regardless of the name by which the
+/// job accesses it.
 #[test]
 fn devices_are_overwritten_only_by_their_names() {
     fathom_only!();

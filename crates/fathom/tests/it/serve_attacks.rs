@@ -98,7 +98,7 @@ fn no_path_leads_out_of_the_runs() {
     }
 }
 
-/// Jobs that access other targets are refused before anything happens, also by the run's process.
+/// Checks that jobs that access other targets are refused before any I/O, also by the run's process.
 #[test]
 fn jobs_touch_nothing_that_was_not_allowed() {
     fathom_only!();

@@ -1,5 +1,5 @@
-//! `fathom serve` and foreign data: files created or modified by others, files in use, data on servers; and that runs are
-//! done once, one at a time.
+//! `fathom serve` and foreign data: files created or modified by others, files in use, data on servers; and
+//! that runs are done once, one at a time.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::Launch;
@@ -73,11 +73,11 @@ fn what_others_put_where_a_run_was_is_asked_for() {
     fathom_only!();
     let (_directory, data, served) = server("");
     let job = |name: &str, more: &str| format!("[a]\nfilename={name}\nsize=64k\nbs=4k\nrw=write\n{more}\n");
-    // The run creates nothing, ...
+    // The run creates no file, ...
     runs(&served, &job("x", "allow_file_create=0"), "failed");
-    // ... it leaves nothing, ...
+    // ... it removes its file, ...
     runs(&served, &job("y", "unlink=1"), "done");
-    // ... or its file is its own until something modifies it.
+    // ... or its file counts as its own until another program modifies it.
     for _ in 0..3 {
         runs(&served, &job("z", ""), "done");
     }
@@ -282,7 +282,7 @@ fn runs_are_done_once_and_starts_are_not_waited_for_for_ever() {
     assert!(stopped.status == 409 && stopped.problem().contains("is starting"), "{stopped:?}");
 }
 
-/// While processes of another run exist, however they were started.
+/// Checks that no run starts while processes of another run exist, regardless of how they were started.
 #[test]
 fn runs_do_not_overlap() {
     fathom_only!();

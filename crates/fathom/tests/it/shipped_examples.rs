@@ -34,7 +34,7 @@ const NEED_MORE: [&str; 37] = [
     "sg_write_same_ndob",
     "uring-cmd-ng",
     "uring-cmd-zoned",
-    // For network engines: they run in the tests of these engines.
+    // These jobs use network engines, whose own tests run them.
     "nbd",
     "nfs",
     "libiscsi",
@@ -72,7 +72,7 @@ struct Place<'a> {
     size: &'a str,
 }
 
-/// The job, with everything large, slow or remote reduced to small, fast and local.
+/// Returns the job with small sizes, short times and local targets in place of large, long and remote ones.
 fn reduced(job: &str, place: &Place<'_>) -> String {
     let mut lines = Vec::new();
     for line in job.lines() {
@@ -202,7 +202,7 @@ fn examples_are_shown_as_fio_shows_them() {
         if example.extension().is_none_or(|extension| extension != "fio") {
             continue;
         }
-        // fio shows nothing of engines that it cannot load.
+        // fio prints no options of engines that it cannot load.
         let theirs = shown(&reference, &example);
         if theirs.0 == 0 {
             // Each begins with its own name.

@@ -316,7 +316,7 @@ fn repeats_can_be_raised_and_lowered_later() {
     assert!(again.code() == 0 && again.stderr.contains("12 of 12 runs are done"), "{}", again.stderr);
     assert_eq!(again.stdout, raised.stdout);
 
-    // Fewer than were made: nothing is run, and all existing runs count.
+    // If fewer repeats are requested than exist, no run is started, and all existing runs count.
     let fewer = begin("--repeats=1");
     assert_eq!((fewer.code(), runs(&file).len()), (0, 12), "{}", fewer.stderr);
     assert!(
@@ -521,7 +521,7 @@ fn the_best_is_named_only_if_it_is() {
         clear.stdout
     );
     assert!(clear.stdout.lines().all(|line| line.chars().count() <= 80), "{}", clear.stdout);
-    // Single runs prove nothing.
+    // A comparison of single runs shows no significant difference.
     let single =
         sweep(directory.path(), &words.replace("--repeats=3", "--repeats=1").replace("a.jsonl", "b.jsonl"));
     assert!(

@@ -21,7 +21,7 @@ fn contents(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     found
 }
 
-/// With `--readonly` nothing is created, removed, shortened or extended, whatever a job says.
+/// Checks that `--readonly` prevents every job from creating, removing, shortening or extending a file.
 #[test]
 fn readonly_leaves_everything_as_it_is() {
     fathom_only!();

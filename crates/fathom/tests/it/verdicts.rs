@@ -61,7 +61,7 @@ const DEPTH: &str = "The queue depth was the bottleneck";
 fn what_the_job_does_itself() {
     fathom_only!();
     let directory = scratch();
-    // A device that nothing else uses.
+    // A device that no other test uses.
     let device = require!(LoopDevice::new(8 * MIB));
     let device = device.path().display();
     let told = |more: &str, verdict: &str, words: &[&str]| {

@@ -398,7 +398,7 @@ fn a_separate_check_reads_each_place_once() {
         "--rw=write:-4k --bs=8k --size=256k --offset=36k --verify_backlog=3",
         "--rw=write:-4k --bs=8k --size=256k --offset=36k --verify_backlog=3 --verify_interval=4k",
         "--rw=write:-4k --bs=4k --size=128k --offset=36k --verify_backlog=8 --number_ios=45",
-        // Reads of a backlog count the same, however many I/Os are in flight.
+        // The number of reads of a backlog does not depend on the number of I/Os in flight.
         "--rw=write --bs=4k --io_size=2m --verify_backlog=5 --number_ios=200 --ioengine=libaio --iodepth=16",
     ] {
         let directory = scratch();

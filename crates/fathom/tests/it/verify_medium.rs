@@ -202,7 +202,7 @@ fn what_was_not_checked_is_told() {
     let directory = scratch();
     let target = directory.path().join("data");
     let run = |words: &str| verified(directory.path(), &target, words);
-    // The whole run time is spent writing.
+    // The job writes until its time limit, so no time remains for verification.
     let (finished, verification, document) = run("--rw=write --time_based --runtime=1");
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert_eq!(bytes(&verification, "checked_reads"), 0);

@@ -157,7 +157,8 @@ fn engines_that_queue_end_a_pass_with_its_bytes() {
     let rows = [
         ("--rw=rw --loops=2", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0 r3 r4 w1 w2"),
         ("--rw=rw --loops=2 --number_ios=6", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0"),
-        // Never before the bytes of `size`, however few a loop transfers; and once without loops.
+        // The check comes only after the bytes of `size`, even if a loop transfers fewer, and once if there are
+        // no loops.
         ("--rw=rw --io_size=20k --loops=3", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0 r3 r4 w1"),
         ("--rw=rw --io_size=64k", "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r0 r1"),
         ("--rw=randread --percentage_random=30 --loops=2", "r7 r6 r7 r5 r6 r4 r5 r6 r7 r6 r7 r5 r6 r4 r5 r6"),

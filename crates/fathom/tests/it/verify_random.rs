@@ -150,7 +150,7 @@ fn damage_never_goes_unnoticed() {
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Orders that a separate run can repeat: nothing in them depends on time.
+/// The jobs do not depend on time, so that a separate run can repeat them.
 fn repeatable_orders() -> impl Strategy<Value = String> {
     let modes = select(vec![
         "write",

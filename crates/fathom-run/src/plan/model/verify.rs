@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct VerifyPlan {
     /// How blocks are generated and checked.
     pub rule: Rule,
-    /// True if the job writes the data itself; otherwise it checks whatever it reads.
+    /// True if the job writes the data itself; otherwise it checks all data that it reads.
     pub writes: bool,
     /// True if writes are skipped and the data of an earlier run is checked.
     pub only_checks: bool,

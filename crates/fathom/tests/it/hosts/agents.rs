@@ -299,7 +299,7 @@ fn agents_join_the_run_they_belong_to_and_no_other() {
     );
     let first = join("own", "--name=n").variable("SLURM_PROCID", "1").start();
     running.wait_for_message("was refused");
-    // From outside it is not visible that the first agent has joined before the run.
+    // The test cannot see when the first agent has joined, so it waits.
     std::thread::sleep(Duration::from_secs(3));
     let twin = join("own", "--name=n").variable("SLURM_PROCID", "1").run();
     assert_eq!(twin.code(), 1, "the same host twice: {}", twin.stderr);

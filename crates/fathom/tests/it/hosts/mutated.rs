@@ -1,5 +1,5 @@
-//! The messages of a real agent, recorded, modified, and sent to a real controller: a run with a modified stream ends with an
-//! error, unless the modification does not affect the run.
+//! The messages of a real agent, recorded, modified, and sent to a real controller: a run with a modified
+//! stream ends with an error, unless the modification does not affect the run.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;
@@ -272,7 +272,7 @@ fn on_the_way(script: &Script) -> Vec<(String, Script)> {
             changed(script, at, |kind, body| vec![Sent::Frame(kind, body), Sent::End]),
         ));
     }
-    // After the last frame nothing is missing.
+    // After the last frame, the stream is complete.
     all.pop();
     all
 }

@@ -20,7 +20,7 @@ fn record(target: &str, job_on: &str, words: &str) -> (String, Recorded) {
     (finished.stderr, Recorded::read(&directory.path().join("a.trace")))
 }
 
-/// A disk in memory that nothing uses.
+/// A disk in memory that no other test uses.
 fn free_memory_disk() -> Result<String, String> {
     if std::env::var_os("LAB").is_none() {
         return Err("its disks in memory may be written to in the lab only".to_owned());

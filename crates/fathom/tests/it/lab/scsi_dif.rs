@@ -1,4 +1,4 @@
-//! A SCSI disk with protection information: the kernel generates and checks it, whatever the engine.
+//! A SCSI disk with protection information: the kernel generates and checks it, for every engine.
 
 use super::{device, run};
 

@@ -92,7 +92,7 @@ fn sees_the_verdict(interval: &str) -> Result<Server, String> {
     Ok(server)
 }
 
-/// Prometheus' own tool finds nothing to complain about.
+/// Checks that Prometheus' own tool reports no error.
 #[track_caller]
 fn check_with_promtool(file: &str) {
     let input = std::fs::File::open(file).expect("the file");

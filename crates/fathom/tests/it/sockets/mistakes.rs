@@ -140,7 +140,7 @@ fn an_address_that_somebody_has_is_left_alone() {
     assert!(stderr.contains("a file that is not a socket exists already, and stays"), "{stderr}");
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "precious");
 
-    // A link is not followed, whatever it leads to.
+    // A link is not followed, regardless of its target.
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).expect("a link");
     complaint(&format!("--name=a --rw=read --size=4k --protocol=unix --hostname={}", link.display()));
@@ -152,7 +152,7 @@ fn an_address_that_somebody_has_is_left_alone() {
     let (stderr, _) = complaint(&words);
     assert!(stderr.contains("another program listens there"), "{stderr}");
     drop(other);
-    // No process listens any more: the socket is replaced.
+    // No process listens, so the socket is replaced.
     run(&format!(
         "--size=4k --protocol=unix --filename={} --name=one --rw=read --name=two --rw=write",
         path.display()

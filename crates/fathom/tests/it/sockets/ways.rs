@@ -46,7 +46,8 @@ impl Way {
     #[track_caller]
     pub(crate) fn check_both_sides(&self, engine: &str) {
         let Way { name, waits, begins, .. } = self;
-        // This little fits into the buffer of any datagram socket, however the processes are scheduled.
+        // The data is small enough for the buffer of any datagram socket, so it is not lost if the reader is
+        // scheduled late.
         let (size, bytes) = if self.has_datagrams() { ("32k", 32 << 10) } else { ("2m --bs=64k", 2 << 20) };
         for (first, second) in self.roles() {
             let document = run(&format!(

@@ -124,7 +124,7 @@ impl Finished {
         assert_eq!(numbered, None, "use fathom_errors::plain for this message");
     }
 
-    /// Fails the test unless the program succeeded and had nothing to complain about.
+    /// Fails the test unless the program succeeded without any message.
     #[track_caller]
     pub(crate) fn expect_clean(self) -> Finished {
         assert_eq!((self.code(), self.complaints().as_str()), (0, ""), "standard output: {}", self.stdout);

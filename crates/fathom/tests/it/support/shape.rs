@@ -19,7 +19,7 @@ pub(crate) fn of(report: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in report.lines() {
         let Some(line) = shape_of_line(line) else { continue };
-        // Folded blocks become one line, whatever their number.
+        // Any number of folded blocks becomes one line.
         if !(lines.last() == Some(&line) && is_folded(&line)) {
             lines.push(line);
         }
