@@ -17,7 +17,7 @@ fi
 if ! cargo fuzz --version >/dev/null 2>&1; then
     cargo install --locked --root "$tools" cargo-fuzz
 fi
-all=(job_language command_line io_log block_trace result verify_state ledger histogram_log frames)
+all=(job_language command_line io_log block_trace file_trace result verify_state ledger histogram_log frames)
 [ $# -gt 0 ] || set -- "${all[@]}"
 fuzz=(cargo fuzz run --features fuzzer --target-dir "$(realpath -m "$target_directory")/fuzz")
 if rustup run nightly rustc --version >/dev/null 2>&1 && [ -z "${FUZZ_STABLE:-}" ]; then

@@ -5,7 +5,10 @@ use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_trace::Device;
 use fathom_trace::blktrace::{Event, code};
-use fathom_trace::side::{End, Note};
+use fathom_trace::files::{
+    Call, CallEnd, Done, Encoder, FileEntry, FileKind, Item, MAGIC, Operation, TaskEntry,
+};
+use fathom_trace::side::{End, Lost, Note};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use fathom_verify::method::Method;
@@ -45,6 +48,7 @@ pub fn write(root: &Path, target: &Path) -> std::io::Result<()> {
     put("io_log", b"\x08fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 100 0\n/a datasync 0 0\n/a close\n")?;
     put("block_trace", &trace())?;
     put("io_log", &[&[1u8][..], &trace()].concat())?;
+    put("file_trace", &recording()[MAGIC.len()..])?;
     for text in TEXT_TRACES {
         put("block_trace", text.as_bytes())?;
     }
@@ -129,6 +133,38 @@ fn trace() -> Vec<u8> {
     // What `fathom record` adds.
     let end = Note::End(End::default());
     Event::of_code(code::MESSAGE).encode(0, &end.to_payload(), &mut bytes);
+    bytes
+}
+
+/// A recording of files with each kind of record.
+fn recording() -> Vec<u8> {
+    let call = |time_ns, operation, end| {
+        let is_ring = operation == Operation::Write;
+        Item::Call(Call {
+            time_ns,
+            tid: 17,
+            operation,
+            is_ring,
+            file: 1,
+            offset: Some(4096),
+            length: 4096,
+            end,
+        })
+    };
+    let items = [
+        Item::Begin(Box::default()),
+        Item::File(FileEntry { id: 1, kind: FileKind::Regular, size: 8192, name: b"/a".to_vec() }),
+        Item::Task(TaskEntry { tid: 17, pid: 16, name: b"cp".to_vec() }),
+        call(1000, Operation::Read, CallEnd::Known(50, 4096)),
+        call(2000, Operation::Write, CallEnd::Known(60, -5)),
+        call(3000, Operation::DataSync, CallEnd::Later(7)),
+        Item::Lost(Lost { cpu: 0, events: Some(3), after_ns: 3000, before_ns: 4000 }),
+        call(4000, Operation::Punch, CallEnd::Known(5, 0)),
+        Item::Done(Done { serial: 7, time_ns: 9000, result: 0 }),
+        Item::End(fathom_trace::files::End::default()),
+    ];
+    let (mut encoder, mut bytes) = (Encoder::default(), MAGIC.to_vec());
+    items.iter().for_each(|item| encoder.put(item, &mut bytes));
     bytes
 }
 

@@ -11,6 +11,7 @@ use fathom_stats::report::RunReport;
 use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::events::Events;
+use fathom_trace::files::{self, FileTrace, Item};
 use fathom_trace::reader::Reader;
 use fathom_trace::scan::scan;
 use fathom_trace::side::Note;
@@ -31,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     ("command_line", command_line),
     ("io_log", io_log),
     ("block_trace", block_trace),
+    ("file_trace", file_trace),
     ("result", result),
     ("verify_state", verify_state),
     ("ledger", ledger),
@@ -127,6 +129,32 @@ pub fn io_log(data: &[u8]) {
     }
     if let Ok(reader) = Reader::new(Cursor::new(data), rules) {
         let _ = scan(reader);
+    }
+}
+
+/// Recordings of files: their records, their events, and what load they are. The first bytes are those of any recording, so that
+/// records are reached.
+pub fn file_trace(data: &[u8]) {
+    let content = [files::MAGIC, data].concat();
+    for content in [&content[..], data] {
+        if let Ok(mut trace) = FileTrace::open(content) {
+            let mut last = 0;
+            while let Ok(Some(item)) = trace.next() {
+                if let Item::Call(call) = item {
+                    assert!(call.time_ns >= last, "time goes back");
+                    last = call.time_ns;
+                }
+            }
+        }
+        let Ok(mut events) = Events::open(content) else { continue };
+        if events.files().is_none() {
+            continue;
+        }
+        let mut characterizer = Characterizer::default();
+        while let Ok(Some(event)) = events.next() {
+            characterizer.add(&event, events.message());
+        }
+        characterizer.finish();
     }
 }
 

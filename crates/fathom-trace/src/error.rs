@@ -32,6 +32,15 @@ pub enum Damage {
         "blktrace appears corrupt: it is not a binary trace of version 7; make one with blktrace, or with blkparse -d"
     )]
     NoTrace,
+    /// Something else than a recording of files.
+    #[error("it is not a recording of files of version 1")]
+    NoRecording,
+    /// A recording of files, where a block trace or a log is needed.
+    #[error(
+        "it is a recording of files (fathom record --files): fathom characterize reads it, and fathom trace-to-job makes a log of it \
+         that read_iolog replays"
+    )]
+    Files,
     /// A line is implausibly long.
     #[error("line {number} has more than {most} bytes")]
     LongLine {
@@ -65,4 +74,13 @@ pub enum CutOff {
     /// A truncated payload.
     #[error("the payload of the last record is cut off")]
     Payload,
+    /// The last frame of a recording of files is truncated.
+    #[error("the last frame is cut off")]
+    Frame,
+    /// A recording of files ends without its sums.
+    #[error("the recorder was killed, or the file is cut off")]
+    NoEnd,
+    /// Not a record of a recording of files.
+    #[error("record {0} is damaged")]
+    NotRecord(u64),
 }

@@ -1,9 +1,12 @@
-//! One stream of events for block traces of all formats: binary traces, and the formats of
-//! [`text`](crate::text).
+//! One stream of events for block traces of all formats: binary traces, the formats of [`text`](crate::text), and
+//! recordings of files.
 
 use crate::blktrace::{self, Event, Trace};
 use crate::complaints::Complaints;
 use crate::error::{CutOff, TraceError};
+use crate::file_load::FileLoad;
+pub use crate::file_load::FileSums;
+use crate::files::{self, FileEntry};
 use crate::names::Device;
 use crate::side::{Lost, Note};
 use crate::text::TextTrace;
@@ -21,6 +24,7 @@ pub struct Events<R> {
 enum Source<R> {
     Binary(Trace<R>),
     Text(Box<TextTrace<R>>),
+    Files(Box<FileLoad<R>>),
 }
 
 /// Number of missing events, as recorded in the trace.
@@ -39,9 +43,10 @@ impl<R: BufRead> Events<R> {
         if begin.is_empty() {
             return Err(TraceError::Empty);
         }
-        let source = match blktrace::begins_trace(begin) {
-            true => Source::Binary(Trace::open(reader)?),
-            false => Source::Text(Box::new(TextTrace::open(reader, Vec::new())?)),
+        let source = match (blktrace::begins_trace(begin), files::begins_recording(begin)) {
+            (true, _) => Source::Binary(Trace::open(reader)?),
+            (_, true) => Source::Files(Box::new(FileLoad::open(reader)?)),
+            _ => Source::Text(Box::new(TextTrace::open(reader, Vec::new())?)),
         };
         Ok(Events::of(source))
     }
@@ -66,6 +71,12 @@ impl<R: BufRead> Events<R> {
                 let found = text.next(&mut self.payload)?;
                 self.complaints.take(text.complaints());
                 found
+            }
+            Source::Files(load) => {
+                let found = load.next(&mut self.payload);
+                let lost = load.take_lost();
+                lost.into_iter().for_each(|lost| self.note_loss(lost));
+                return found;
             }
         };
         if !self.payload.is_empty()
@@ -106,6 +117,7 @@ impl<R: BufRead> Events<R> {
         match &self.source {
             Source::Binary(trace) => trace.records(),
             Source::Text(text) => text.lines(),
+            Source::Files(load) => load.records(),
         }
     }
 
@@ -114,7 +126,23 @@ impl<R: BufRead> Events<R> {
     pub fn volume(&self, device: Device) -> Option<&str> {
         match &self.source {
             Source::Text(text) => text.volume(device),
-            Source::Binary(_) => None,
+            Source::Binary(_) | Source::Files(_) => None,
+        }
+    }
+
+    /// What a recording of files has in addition to requests; `None` for other traces.
+    pub fn files(&self) -> Option<&FileSums> {
+        match &self.source {
+            Source::Files(load) => Some(load.sums()),
+            _ => None,
+        }
+    }
+
+    /// The file that the number of an event's device stands for; `None` in other traces.
+    pub fn file(&self, device: Device) -> Option<&FileEntry> {
+        match &self.source {
+            Source::Files(load) => load.file(device),
+            _ => None,
         }
     }
 

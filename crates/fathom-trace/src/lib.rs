@@ -4,6 +4,7 @@
 //!   applied.
 //! * [`scan`] reads all entries once and computes their totals.
 //! * [`events`] returns the events of a block trace, binary or text, in the order of time.
+//! * [`files`] reads and writes recordings of files; `file_load` turns them into events of a block trace.
 //! * [`side`] defines the information that `fathom record` adds to a block trace.
 //! * [`iolog`] parses the lines of text logs and [`blktrace`] the records of binary traces. `text` has a file
 //!   for each format of public collections and tracing tools. [`merge`] combines several traces in one.
@@ -18,6 +19,8 @@ mod compressed;
 mod entry;
 pub mod error;
 pub mod events;
+mod file_load;
+pub mod files;
 pub mod iolog;
 pub mod merge;
 mod names;

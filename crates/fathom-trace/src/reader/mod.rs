@@ -5,6 +5,7 @@ use crate::complaints::{Complaints, quoted};
 use crate::entry::{Action, Entry};
 use crate::error::{Damage, TraceError};
 use crate::events::Events;
+use crate::files;
 use crate::iolog::{self, BadLine, Line, Said, Version};
 use crate::names::{FileName, Names};
 use crate::rules::Rules;
@@ -40,6 +41,9 @@ impl<R: BufRead> Reader<R> {
         let begin = reader.fill_buf()?;
         if begin.is_empty() {
             return Err(TraceError::Empty);
+        }
+        if files::begins_recording(begin) {
+            return Err(Damage::Files.into());
         }
         let kind = if blktrace::begins_trace(begin) {
             Kind::Events { events: Box::new(Events::open(reader)?), is_over: false }
