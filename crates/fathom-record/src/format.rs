@@ -51,13 +51,23 @@ impl Format {
     pub(crate) fn field(&self, name: &str) -> Option<Field> {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, field)| *field)
     }
+
+    /// The arguments of a system call, in order.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = Field> {
+        let is_argument = |name: &str| !name.starts_with("common_") && name != "__syscall_nr";
+        self.fields.iter().filter(move |(name, _)| is_argument(name)).map(|(_, field)| *field)
+    }
 }
 
 /// `field:sector_t sector; offset:16; size:8; signed:0;`
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;
-    let declaration = declaration.split('[').next()?;
+    // The length of an array is after its name, but before that of an array of variable length.
+    let declaration = match declaration.strip_suffix(']') {
+        Some(array) => array.split('[').next()?,
+        None => declaration,
+    };
     let name = declaration.rsplit([' ', '*']).next()?.to_owned();
     let mut number = |word: &str| parts.next()?.strip_prefix(word)?.parse().ok();
     Some((name, Field { offset: number("offset:")?, size: number("size:")? }))
@@ -87,6 +97,7 @@ print fmt: \"%d\", REC->dev
         assert_eq!(format.field("dev"), Some(Field { offset: 8, size: 4 }));
         assert_eq!(format.field("rwbs"), Some(Field { offset: 34, size: 10 }));
         assert_eq!(format.field("common_type"), Some(Field { offset: 0, size: 2 }));
+        assert_eq!(format.field("cmd"), Some(Field { offset: 60, size: 4 }));
         assert_eq!(format.field("sector"), None);
         let header = Format::parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n");
         assert_eq!((header.id, header.field("timestamp")), (None, Some(Field { offset: 0, size: 8 })));

@@ -9,8 +9,10 @@
 
 #![forbid(unsafe_code)]
 
+mod buffers;
 pub mod devices;
 mod events;
+pub mod files;
 mod format;
 mod guard;
 mod instance;
@@ -18,8 +20,9 @@ mod output;
 mod page;
 mod recorder;
 
+pub use buffers::Losses;
 pub use output::{Output, Parts};
-pub use recorder::{Batch, Losses, Recorder, Wishes};
+pub use recorder::{Batch, Recorder, Wishes};
 
 use fathom_errors::plain;
 use std::io;
@@ -44,6 +47,15 @@ pub enum RecordError {
         "{0}: this kernel describes its events in a way that fathom does not know; please report it with the content of that file"
     )]
     Layout(String),
+    /// The kernel has no events of system calls.
+    #[error(
+        "this kernel has no events of system calls: CONFIG_FTRACE_SYSCALLS is needed to record files; without it, record the device below \
+         them: fathom record PATH"
+    )]
+    NoCalls,
+    /// The command, process or control group cannot be recorded.
+    #[error("{0}")]
+    Target(String),
     /// The trace cannot be written.
     #[error("{path}: {error}; what was written before is a readable trace", path = .path.display(), error = plain(.error))]
     Output {

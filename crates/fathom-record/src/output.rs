@@ -209,6 +209,6 @@ fn open(parts: &mut dyn Parts, part: u32) -> Result<(PathBuf, Stream), RecordErr
     Ok((path, stream))
 }
 
-fn failed(path: &Path, error: io::Error) -> RecordError {
+pub(crate) fn failed(path: &Path, error: io::Error) -> RecordError {
     RecordError::Output { path: path.to_owned(), error }
 }
