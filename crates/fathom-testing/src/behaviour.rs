@@ -25,13 +25,13 @@ pub struct Behaviour {
     pub longest_refusal: u32,
     /// I/Os per thousand that fail with `EIO`.
     pub failing_permille: u32,
-    /// I/Os that fail, counted from 0 in order of submission, with their errno.
+    /// I/Os that fail, by their index in order of submission from 0, with their errno.
     pub failing: Vec<(u64, i32)>,
     /// I/Os that never complete.
     pub lost: Vec<u64>,
     /// Spans of virtual time, in ns, without completions: pending I/Os complete afterwards.
     pub stalls: Vec<Range<u64>>,
-    /// Silently corrupted writes, counted from 0 in order of completion.
+    /// Silently corrupted writes, by their index in order of completion from 0.
     pub damaged: Vec<(u64, Damage)>,
 }
 

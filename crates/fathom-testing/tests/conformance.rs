@@ -71,7 +71,7 @@ fn rings() {
 fn engines_on_servers() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("s");
-    // The child ends with its parent, and stays in the foreground so that it can be ended.
+    // The child ends with its parent, and stays in the foreground so that it can be terminated.
     let server = std::process::Command::new("nbdkit")
         .args(["--foreground", "--exit-with-parent", "--unix"])
         .arg(&socket)

@@ -87,7 +87,7 @@ fn one_server(service: Service, depth: u32, count: u64) -> ArrivalsReport {
 #[test]
 fn the_response_times_of_a_queue_with_exponential_service_are_those_of_the_formula() {
     let arrivals = one_server(Service::Exponential(MS), 8, 200_000);
-    // M/M/1: exponential with the mean 1 / (1000 - 500).
+    // M/M/1: exponential with mean 1 / (1000 - 500).
     assert_close("mean", arrivals.response.mean_ns(), 2.0 * MS as f64);
     for percent in [50.0, 90.0, 99.0] {
         let share = 100.0 * (1.0 - (-percentile(&arrivals, percent) / (2.0 * MS as f64)).exp());

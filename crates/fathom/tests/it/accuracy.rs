@@ -1,7 +1,8 @@
-//! `make accuracy`: what the program reports against what is known to be true. Each figure becomes a row of a table; the table of
-//! docs/accuracy.md is that of one run.
+//! `make accuracy`: compares what the program reports with known true values. Each figure becomes a row of a
+//! table; docs/accuracy.md shows the table of one run.
 //!
-//! Alone on its machine it takes four minutes. `make test` has no quiet machine, so it skips this.
+//! On an otherwise idle machine this takes four minutes. `make test` cannot rely on an idle machine, so it
+//! skips this.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{LoopDevice, statistics};
@@ -18,7 +19,7 @@ const TABLE: &str = "FATHOM_ACCURACY_TABLE";
 /// The program whose figures are measured, if it is not the one under test.
 const PROGRAM: &str = "FATHOM_ACCURACY_PROGRAM";
 
-/// Number of runs whose median is the tester's own delay.
+/// Number of runs from which the median of the tester's own delay is taken.
 const DELAY_RUNS: usize = 5;
 
 /// The table being built.
@@ -76,7 +77,7 @@ fn every_figure_against_its_truth() {
     own_delay(&mut rows, "idle machine", true);
     {
         let _busy = Busy::all_processors();
-        own_delay(&mut rows, "all processors busy with others", false);
+        own_delay(&mut rows, "all processors busy with other work", false);
     }
     overhead(&mut rows);
     std::fs::write(table, &rows.text).expect("written");
@@ -164,7 +165,7 @@ fn rates(rows: &mut Rows) {
         let off = percent_off(found, f64::from(rate));
         rows.add(
             &format!("rate, rate_iops={rate}"),
-            "the rate that was asked for",
+            "the requested rate",
             format!("{off:+.2} %"),
             Some(("1 %", off.abs() <= 1.0)),
         );
@@ -182,11 +183,11 @@ fn run_time(rows: &mut Rows) {
     rows.add("whole run, start to exit", "runtime=3", format!("{around} ms more"), None);
 }
 
-/// CPU time of this process' finished children, in seconds.
+/// CPU time of this process's finished children, in seconds.
 fn time_of_children() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("own statistics");
     let rest = text.rsplit_once(')').expect("a name").1;
-    // User and system time of children are the fields 16 and 17, in hundredths of a second.
+    // Fields 16 and 17 are the user and system time of children, in hundredths of a second.
     let fields: Vec<f64> =
         rest.split_whitespace().skip(13).take(2).filter_map(|word| word.parse().ok()).collect();
     fields.iter().sum::<f64>() / 100.0
@@ -203,7 +204,7 @@ fn processor_time(rows: &mut Rows) {
     let found = share / 100.0 * json::integer(job, "job_runtime") as f64 / 1000.0;
     rows.add(
         "processor time, usr and sys",
-        "the kernel's times of the whole program, laying out of the file included",
+        "the kernel's times of the whole program, including the layout of the file",
         format!("{found:.2} s of {truth:.2} s"),
         None,
     );
@@ -227,7 +228,7 @@ fn service_times(rows: &mut Rows) {
         let (Ok((base, own)), Ok((mean, noted))) = (mean_with(Duration::ZERO), mean_with(service)) else {
             return rows.add(
                 "latency",
-                "service times noted by a FUSE file system",
+                "service times recorded by a FUSE file system",
                 "needs root and /dev/fuse".into(),
                 None,
             );
@@ -235,8 +236,8 @@ fn service_times(rows: &mut Rows) {
         let off_us = (mean - base - (noted - own)) / 1e3;
         rows.add(
             &format!("latency, about {service:?}"),
-            &format!("service times noted by a FUSE file system, mean {:.1} µs", noted / 1e3),
-            format!("{off_us:+.1} µs besides the {:.1} µs that FUSE itself takes", (base - own) / 1e3),
+            &format!("service times recorded by a FUSE file system, mean {:.1} µs", noted / 1e3),
+            format!("{off_us:+.1} µs in addition to the {:.1} µs of FUSE itself", (base - own) / 1e3),
             None,
         );
     }
@@ -245,7 +246,7 @@ fn service_times(rows: &mut Rows) {
 /// How late the tester itself starts I/Os that are due: the median of several runs.
 fn own_delay(rows: &mut Rows, place: &str, has_goal: bool) {
     let (mut own, mut bare) = (Vec::new(), Vec::new());
-    // Alternating, so that other load on the machine affects both.
+    // The two alternate, so that other load on the machine affects both.
     for _ in 0..DELAY_RUNS {
         own.push(Delay::of_program());
         bare.push(Delay::of_bare_loop());
@@ -280,7 +281,7 @@ impl Delay {
         Delay { p50_us: us("50.000000"), p99_us: us("99.000000") }
     }
 
-    /// The same on this machine without any tester: it sleeps until shortly before the due time, then
+    /// The delay of this machine without a tester: a loop that sleeps until shortly before the due time, then
     /// busy-waits.
     fn of_bare_loop() -> Delay {
         const AWAKE: Duration = Duration::from_millis(1);

@@ -42,7 +42,7 @@ pub(crate) fn stalls(rows: &mut Rows) {
     rows.add(
         figure,
         &format!(
-            "{} ends noted by a FUSE file system, less the times of the schedule; 82nd to 99th percentile",
+            "{} completion times recorded by a FUSE file system, minus the scheduled times; 82nd to 99th percentile",
             ends.len()
         ),
         format!("{worst:.2} % at most"),
@@ -50,8 +50,9 @@ pub(crate) fn stalls(rows: &mut Rows) {
     );
 }
 
-/// Poisson arrivals at a device that serves one at a time. With service times S, R a second, it takes on average
-/// E\[S\] + R E\[S²\] / 2(1 - R E\[S\]) (Pollaczek and Khinchine), which is the formula of M/D/1 and M/M/1 for their distributions.
+/// Poisson arrivals at a device that serves one I/O at a time. With service times S and R arrivals per
+/// second, the mean response time is E\[S\] + R E\[S²\] / 2(1 - R E\[S\]) (Pollaczek and Khinchine), which
+/// yields the formulas of M/D/1 and M/M/1 for their distributions.
 pub(crate) fn one_server(rows: &mut Rows) {
     for (queue, service_is_random) in [("M/D/1", false), ("M/M/1", true)] {
         let figure = format!("mean response time, {queue}");

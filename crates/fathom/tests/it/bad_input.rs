@@ -58,7 +58,7 @@ fn a_file_that_must_not_be_made() {
     assert!(!directory.path().join("absent").exists());
 }
 
-/// The line of fathom on a file that says what to do.
+/// Fathom's line about a file, which says what to do.
 #[track_caller]
 fn expect_advice(finished: &Finished, file: &Path, advice: &str) {
     let name = file.display().to_string();

@@ -92,7 +92,7 @@ fn closed_loops_open_loops_and_bursts_are_told_apart() {
     let closed = pace("[a]\nrw=randread\nbs=4k\nioengine=psync\nnumber_ios=5000\nloops=2\n");
     assert_eq!(closed["arrivals"]["pace"], "closed", "{}", closed["arrivals"]["kept_depth"]);
     assert_eq!(number(&closed, "/arrivals/kept_depth"), 1.0);
-    // Arrivals at times that do not depend on this machine, of which each takes 2 ms.
+    // Requests that arrive at times independent of this machine, and take 2 ms each.
     let text = |times: &mut dyn Iterator<Item = u64>| {
         let mut lines = Vec::new();
         for (number, time) in times.enumerate() {
@@ -133,7 +133,7 @@ fn closed_loops_open_loops_and_bursts_are_told_apart() {
     assert!((0.45..0.55).contains(&period), "{period}");
 }
 
-/// Two requests of an MSR trace, and one line that is not.
+/// Two requests of an MSR trace, and a line that is not a request.
 const MSR: &str = "128166372003061629,hm,1,Read,383496192,32768,413\n128166372013061629,hm,1,Read,383528960,32768,500\n\
                    128166372013061700,hm,1,Frob,0,512,1\n128166372016382155,hm,1,Write,2822144,4096,1031\n";
 
@@ -155,7 +155,7 @@ fn text_traces_have_profiles_too() {
     assert!(page.code() == 0 && page.stderr.contains("a.html"), "{}", page.stderr);
     let html = std::fs::read_to_string(directory.path().join("a.html")).expect("a page");
     assert!(html.starts_with("<!doctype html>") && html.contains("hm.1"), "{html}");
-    // What is not a page of fathom's stays.
+    // A file that is not one of fathom's pages is kept.
     std::fs::write(directory.path().join("mine"), "precious").expect("written");
     let refused = characterize(directory.path(), "-o mine msr.csv");
     assert!(refused.code() == 1 && refused.stderr.contains("mine"), "{}", refused.stderr);

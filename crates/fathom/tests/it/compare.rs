@@ -51,7 +51,7 @@ fn a_real_difference_is_told_from_none() {
     let warnings = document["warnings"].to_string();
     assert!(warnings.contains("rate_iops (500,500 in A, 2000,500 in B)"), "{warnings}");
 
-    // Identical results on both sides make no difference.
+    // Identical results on both sides show no difference.
     let same = compare(directory.path(), "before before --format=json").expect_clean().stdout;
     let same: Value = serde_json::from_str(&same).expect("JSON");
     // The machine that runs the tests may have other load.

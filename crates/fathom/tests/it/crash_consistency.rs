@@ -43,7 +43,7 @@ fn expect_kept(words: &str) -> Value {
     document
 }
 
-/// A small random generator, with which tests choose times and subsets.
+/// A small random generator, used to choose times and subsets.
 struct Chance(u64);
 
 impl Chance {
@@ -223,7 +223,7 @@ impl Recorded {
         let ledger = ledgers.path().join("ledger");
         let mount = Mount::new(&disk.disk(), "rw", make)?;
         tool("sync").expect("sync(1) can be run");
-        // Index from which on the file system can be mounted.
+        // Index from which the file system can be mounted.
         let first = disk.events().len();
         let file = mount.path().join("data");
         Launch::fathom(mount.path())

@@ -20,7 +20,7 @@ fn curve(directory: &Path, options: &str, slow: &HungFs) -> Launch {
     ))
 }
 
-/// Runs it successfully; its progress is on standard error.
+/// Runs the command, which must succeed. Progress is on standard error.
 #[track_caller]
 fn done(launch: Launch) -> Finished {
     let finished = launch.run();

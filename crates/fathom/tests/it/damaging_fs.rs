@@ -125,7 +125,7 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl State {
-    /// Writes, with the damage; an error if it is a failure.
+    /// Writes the data with the requested damage; an error if the damage is a failed write.
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Errno> {
         let end = (offset + bytes.len()).min(self.data.len());
         let before = self.data[self.victim.clone()].to_vec();

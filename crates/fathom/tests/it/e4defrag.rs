@@ -113,10 +113,10 @@ fn other_file_systems_are_refused() {
 #[test]
 fn the_examples_of_fio_run() {
     let mounted = require!(Mounted::new("ext4", 256 * MIB));
-    // Jobs that write to one file check each other's data and hold each other's pages, and fio runs a job
-    // without an end. The kernel may hold a page as well, to write back what the layout wrote, so every job of
-    // this engine has to expect that. And if direct writes find their blocks still in use in the page cache,
-    // the kernel reports EIO to the syncs of all writers.
+    // The examples need changes: jobs that write to one file would verify each other's data, and one job has
+    // no end. Jobs hold pages of the shared file, as does the kernel while it writes back the layout, so
+    // every job of this engine must ignore EBUSY. If direct writes find their blocks still in use in the page
+    // cache, the kernel reports EIO to the syncs of all writers.
     let busy = "ioengine=e4defrag\nignore_error=,EBUSY";
     let beside = "ioengine=libaio\nignore_error=,EIO";
     let words: [(&str, &[(&str, &str)]); 2] = [

@@ -116,7 +116,7 @@ fn a_command_that_hangs_ends_with_the_run() {
     wait_until("the end of the command", || !processes::runs(sleep));
 }
 
-/// As scripts find them with pgrep and pidstat: processes and threads have the program's name.
+/// Processes and threads have the program's name, by which scripts find them with pgrep and pidstat.
 #[test]
 fn workers_are_called_as_the_program_is() {
     for name in ["fio", "fathom"] {

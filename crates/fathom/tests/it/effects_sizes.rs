@@ -207,8 +207,8 @@ fn a_file_that_may_not_be_created_is_not_extended_either() {
     }
 }
 
-/// As in fio 3.41: with a size no more than that, without one as far as the space allows. Files to be read are
-/// filled first.
+/// As in fio 3.41, a job writes at most `size`, or as much as the space allows if there is no size. Files to
+/// be read are filled first.
 #[test]
 fn a_device_is_filled_as_far_as_a_size() {
     let mounted = require!(Mounted::memory(MIB));

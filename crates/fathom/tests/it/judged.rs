@@ -1,5 +1,5 @@
-//! The verdict on runs made for it: an existing fault is found, and the same run without the fault gets no such finding.
-//! Faults that need years, heat or a broken clock are tested next to each check.
+//! The verdict on runs with a known fault: the fault is found, and the same run without it gets no such
+//! finding. Faults that need years, heat or a broken clock are tested next to each check.
 
 use crate::support::devices::{LoopDevice, Mounted, Throttle, statistics};
 use crate::support::program::{Finished, Launch, Running};

@@ -174,7 +174,7 @@ fn who_started_it_where_nobody_can_be_watched() {
     assert!(finished.stderr.contains("cannot watch the parent process"), "{}", finished.stderr);
 }
 
-/// Not even those that it was just about to start.
+/// Not even the workers that it was just about to start outlive the program.
 #[test]
 fn the_program_itself_while_it_starts() {
     fathom_only!();

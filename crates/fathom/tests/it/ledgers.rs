@@ -101,7 +101,7 @@ fn sync_file_range_promises_nothing_and_synchronous_writes_need_no_sync() {
         let path = ledgers.path().join(name).display().to_string();
         run(target.path(), &format!("{JOB} --rw=write --do_verify=0 --verify_ledger={path} {words}"))
             .expect_clean();
-        // An empty check is no statement on the storage.
+        // A check of nothing says nothing about the storage.
         let text = check(&path, if count == 0 { 3 } else { 0 });
         let (before, _) = text.split_once(" promised; ").expect("a figure");
         let told = before.rsplit(' ').next().and_then(|figure| figure.parse::<u64>().ok());

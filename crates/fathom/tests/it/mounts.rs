@@ -20,7 +20,7 @@ struct Mount {
     source: &'static str,
     transport: &'static str,
     daemon: &'static str,
-    /// The server script's name of the daemon.
+    /// Name of the daemon in the server script.
     tag: &'static str,
 }
 
@@ -72,7 +72,7 @@ impl Mount {
         json::document(&self.launch(words).run().expect_clean().stdout)
     }
 
-    /// A file on the mount that was not read yet.
+    /// A file on the mount that has not been read yet.
     #[track_caller]
     fn lay_out(&self, bytes: u64) {
         self.run(&format!("--name=made --filename=fiotest --rw=write --bs=1m --size={bytes} --end_fsync=1"));

@@ -400,7 +400,7 @@ fn sources() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = fs::read_dir(crates)
         .expect("the crates")
         .map(|entry| entry.expect("a crate").path())
-        // Commands have no report of a run, and tests no users.
+        // Commands print no report of a run, and tests have no users.
         .filter(|path| !path.ends_with("fathom-answers") && !path.ends_with("fathom-testing"))
         .map(|path| path.join("src"))
         .filter(|path| path.is_dir())

@@ -19,7 +19,7 @@ fn check(job: &str) -> Finished {
 #[test]
 fn engines_are_not_looked_for() {
     let rows = [
-        // Unknown, for other machines, and not built: only common job options are possible.
+        // Engines that are unknown, not built, or for other platforms: only common job options are possible.
         "[a]\nioengine=nosuch\nsize=1m\n",
         "[a]\nioengine=libhdfs\nsize=1m\n",
         "[a]\nioengine=windowsaio\nsize=1m\n",

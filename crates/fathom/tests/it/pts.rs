@@ -186,7 +186,7 @@ fn wait_for_steps(path: &Path, count: usize) {
     }
 }
 
-/// Refused with this message, and no byte has changed.
+/// Checks that the test is refused with this message, and that no byte has changed.
 #[track_caller]
 fn expect_refused(directory: &Path, target: &Path, words: &str, reason: &str) {
     let content = || std::fs::read(target).expect("it can be read");

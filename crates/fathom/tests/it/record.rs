@@ -243,7 +243,7 @@ fn what_was_lost_is_said_where_it_is_missing() {
     // Each request is queued, issued and completed.
     assert!(end.events + end.lost >= 3 * (4096 + 64), "{end:?}");
     assert!(finished.stderr.contains(&format!("{} events lost", end.lost)), "{}", finished.stderr);
-    // Whatever is made of the trace says so.
+    // Everything that uses the trace reports the loss.
     for words in [
         format!("--name=r --read_iolog=a.trace --replay_redirect={} --replay_no_stall=1", device.text()),
         "trace-to-job --summary a.trace".to_owned(),

@@ -183,7 +183,7 @@ fn traces_are_merged_in_the_order_of_time() {
         "--name=r --read_iolog=merged --replay_redirect=data --invalidate=0"
     ));
     assert_eq!(calls(&again, "data"), calls(&made, "data"));
-    // The first at double speed and twice.
+    // The first trace, at double speed and twice.
     let words = "--name=m --read_iolog=first:second --merge_blktrace_file=merged --merge_blktrace_scalars=50:100 \
                  --merge_blktrace_iters=2:1 --merge-blktrace-only";
     let finished = Launch::fathom(directory.path()).words(words).run();

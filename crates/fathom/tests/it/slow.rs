@@ -37,7 +37,7 @@ fn wait_for_stage_line(running: &Running, condition: impl Fn() -> bool) {
     }
 }
 
-/// The sync before verification takes 4 s of a run time of two, and does not count for the job.
+/// The sync before verification takes 4 s, longer than the run time of 2 s, but does not count against it.
 #[test]
 fn data_on_a_slow_device_is_verified() {
     fathom_only!();

@@ -192,7 +192,7 @@ fn what_is_read_from_the_device_is_written_before() {
     }
 }
 
-/// Refused with this message, and no byte has changed.
+/// Checks that the sweep is refused with this message, and that no byte has changed.
 #[track_caller]
 fn expect_refused(directory: &Path, device: &Path, words: &str, reason: &str) {
     let before = std::fs::read(device).expect("it can be read");
@@ -447,7 +447,7 @@ fn two_sweeps_do_not_share_a_device() {
     expect_nothing_left(directory.path(), None);
 }
 
-/// The device's name refers to another one by the second run.
+/// By the second run, the name refers to a different device.
 #[test]
 fn a_device_that_changes_its_meaning_is_left_alone() {
     fathom_only!();

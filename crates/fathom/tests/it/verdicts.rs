@@ -27,7 +27,7 @@ fn story(directory: &Path, group: Option<&Path>, job: &str) -> String {
     told.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// The verdict is this one, and contains these words.
+/// Checks that this is the verdict, and that its text contains these words.
 #[track_caller]
 pub(crate) fn is_told(
     directory: &Path,
@@ -43,8 +43,8 @@ pub(crate) fn is_told(
             return last;
         }
     }
-    // A permanently busy machine is also reported, rightly. If several tasks wait for each processor, so does
-    // the kernel's part of a loop device.
+    // A permanently busy machine is also reported, and rightly so. If several tasks wait for each processor,
+    // so does the kernel's part of a loop device.
     let is_disturbed = last.contains(&format!("Verdict: {DISTURBED}")) || tasks_per_processor() > 2.0;
     assert!(is_disturbed && verdict != DISTURBED, "{job}: never {verdict} with {words:?}, but {last}");
     fathom_skip::record(&format!("the machine was too busy for {job}"));

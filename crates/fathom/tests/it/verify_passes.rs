@@ -1,5 +1,5 @@
 //! Passes over the files: the operations before reading back, repeated passes, and equality with fio's
-//! sequences, I/O by I/O. The orders are those of fio 3.42, with blocks of 64 KiB in 512 KiB there.
+//! sequences, I/O by I/O. The expected orders are those of fio 3.42 with 64 KiB blocks in 512 KiB.
 
 use crate::support::recorded;
 use crate::support::scratch;
@@ -100,8 +100,8 @@ fn passes_that_cover_each_place_once_are_read_back_one_by_one() {
     expect(&rows, "--verify=md5");
 }
 
-/// A repeated pass has the directions, lengths, files and offsets of the first; one that ended at a number of
-/// bytes continues.
+/// A repeated pass has the same directions, lengths, files and offsets as the first. After a pass that ended
+/// at a number of bytes, the next one continues where it stopped.
 #[test]
 fn passes_without_verification_are_those_of_fio() {
     let rows = [
@@ -151,7 +151,7 @@ fn passes_without_verification_are_those_of_fio() {
     expect(&rows, "--random_generator=tausworthe");
 }
 
-/// Queueing engines end a pass with its bytes, read back what it wrote, and restart completely.
+/// Queueing engines end a pass after its number of bytes, read back what it wrote, and start over.
 #[test]
 fn engines_that_queue_end_a_pass_with_its_bytes() {
     let rows = [
