@@ -30,7 +30,7 @@ Usage: cargo run -p xtask -- tidy
 
 tidy    check the house rules of the repository
 bench   compare target/dist/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers; with
-        --instructions, what an I/O costs in the whole machine, in a virtual one; with --options, what each option adds to an I/O
+        --instructions, the cost of an I/O in a whole (virtual) machine; with --options, the cost that each option adds to an I/O
         --write     store the table in docs/performance.md
         --rounds=N  runs of each program per case (default 5)
         --only=TEXT only the cases whose name contains TEXT

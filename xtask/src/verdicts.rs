@@ -1,5 +1,5 @@
-//! `verdicts`: ordinary runs of many kinds, and what their verdicts say. Nothing is amiss with them, so that a finding of severity
-//! *wrong* is a false alarm.
+//! `verdicts`: makes ordinary runs of many kinds and counts their verdicts. Nothing is amiss with the runs,
+//! so a finding of severity *wrong* is a false alarm.
 
 use crate::chance::Chance;
 use crate::soak::Program;

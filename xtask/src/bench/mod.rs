@@ -35,7 +35,7 @@ struct Options {
     what: What,
     /// Path of a fathom to measure instead of the one in packages.
     program: Option<PathBuf>,
-    /// Also measure fio where that takes long.
+    /// Also measure fio in cases where that takes long.
     fio: bool,
 }
 

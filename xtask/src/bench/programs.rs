@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) enum Program {
     /// The installed fio.
     Fio,
-    /// The fathom of packages, built with the profile `dist` in the same target directory.
+    /// The fathom that goes into packages, built with the profile `dist` in the same target directory.
     Fathom,
 }
 

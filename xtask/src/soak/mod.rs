@@ -1,5 +1,6 @@
 //! `soak`: random runs for a given time. Verify jobs over files that are damaged or not (no false alarm, nothing missed), runs
-//! that are killed and interrupted (nothing lost), and runs that get too little of something (a sentence, and no hang).
+//! that are killed and interrupted (nothing lost), and runs that lack a resource (they must print a message,
+//! and not hang).
 //!
 //! Each round has its own seed, which a failure prints: `--seed=S --rounds=1` repeats it.
 

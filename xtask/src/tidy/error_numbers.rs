@@ -4,10 +4,11 @@ use crate::tree::{File, Tree};
 
 /// The only place that knows the number.
 const PLACE: &str = "crates/fathom-errors/src/lib.rs";
-/// How it begins. Assembled here so that this file does not hold it.
+/// The beginning of that text. Assembled here so that this file does not contain it.
 const NUMBER: &str = concat!("(os", " error");
 
-/// Lines of Rust that look for the number, or expect it in a message. The tests of the program look at everything that it prints.
+/// Lines of Rust that search for the number, or expect it in a message. The program's tests check everything
+/// that it prints.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     let rust = tree.files.iter().filter(|file| file.has_extension("rs") && file.name() != PLACE);
     rust.flat_map(numbered_in).collect()

@@ -1,4 +1,4 @@
-//! Phrases that read translated (docs/style.md): prose has the plain English for them.
+//! Phrases that read as if translated (docs/style.md), each with its plain English replacement.
 
 use crate::passages;
 use crate::tree::{File, Tree};
@@ -25,10 +25,10 @@ const FRAMES: [(&str, &str); 15] = [
     ("in vain", "what fails, or \"empty\""),
 ];
 
-/// Passages of the tree that still have one. The number only goes down.
+/// Number of passages that still contain one. It may only decrease.
 const LEFT: usize = 22;
 
-/// Passages that have one of the frames outside of quotations, if there are more than are left from earlier.
+/// Passages that contain one of the phrases outside of quotations, if there are more than the allowed number.
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     let broken = all(tree);
     if broken.len() > LEFT { broken } else { Vec::new() }

@@ -18,7 +18,7 @@ const FILES: &str = "--nrfiles=64 --file_service_type=roundrobin";
 const BATCHES: &str = "--iodepth_batch=16";
 const IN_MEMORY: &str = "--rw=randwrite --ioengine=psync --size=256m";
 const BOTH: &str = "both";
-const ASKED: &str = "both; asked while many are in flight";
+const ASKED: &str = "both; a grant per I/O while many are in flight";
 /// Mean block of `SPLIT`, in KiB.
 const SPLIT_KIB: u64 = 28;
 
@@ -30,13 +30,13 @@ pub(super) const ROWS: &[Row] = &[
     option("--rw=randtrim", Above(20), "as reads"),
     option("--gtod_reduce=1", AtMost(150, 150), "the draw of a block").with_fio(),
     option("--rw=randrw", Above(30), "a draw of the direction").with_fio(),
-    option(ENDLESS, Above(5), "granted to the short path as a whole"),
-    option(FREE_RATE, Above(60), "granted until the rate could be reached"),
+    option(ENDLESS, Above(5), "all I/Os are granted to the short path"),
+    option(FREE_RATE, Above(60), "I/Os are granted until the rate could be reached"),
     option("--rate=1000g", Above(60), "as rate_iops"),
     option(
         "--rate_iops=1000000000 --rate_process=poisson",
         Above(100),
-        "granted as far as gaps are drawn, a logarithm",
+        "I/Os are granted for the gaps drawn ahead, a logarithm per gap",
     ),
     option("--random_distribution=zipf:1.1", Above(60), "the curve in pieces, a hash of the rank").with_fio(),
     option("--random_distribution=pareto:0.2", Above(60), "the curve in pieces"),
@@ -59,21 +59,25 @@ pub(super) const ROWS: &[Row] = &[
     )
     .over(WRITES),
     option(IN_MEMORY, AtMost(1500, 1500), "content of the buffers, two positional calls").plain().short(),
-    option("--verify=crc32c", Above(1000), "content of the blocks, a checksum on both ways")
+    option("--verify=crc32c", Above(1000), "content of the blocks, a checksum per write and per read")
         .over(IN_MEMORY)
         .short(),
-    option(SYNCS, Above(20), "a sync in 32, an I/O itself").over(WRITES),
-    option(PAUSES, Above(60), "asked while many are in flight, told of each end, a sleep in 32"),
+    option(SYNCS, Above(20), "a sync every 32 writes, which is an I/O itself").over(WRITES),
+    option(
+        PAUSES,
+        Above(60),
+        "a grant per I/O while many are in flight, a report of each completion, a sleep every 32 I/Os",
+    ),
     option(
         "--thinktime=1 --thinktime_blocks=32 --thinktime_blocks_type=issue",
         Above(60),
-        "granted up to the next pause, a sleep in 32",
+        "I/Os are granted up to the next pause, a sleep every 32 I/Os",
     ),
-    option(FILES, Above(30), "whose turn it is, what each file has drawn ahead"),
+    option(FILES, Above(30), "choice of the file, blocks that each file has drawn ahead"),
     option(
         "--nrfiles=64 --file_service_type=sequential",
         Above(20),
-        "whose turn it is, what each file has drawn ahead",
+        "choice of the file, blocks that each file has drawn ahead",
     ),
     option("--nrfiles=64 --file_service_type=random", Above(60), "a draw of the file"),
     option("--nrfiles=64 --file_service_type=zipf:1.2", Above(120), "a draw of the file, a power"),
@@ -86,27 +90,31 @@ pub(super) const ROWS: &[Row] = &[
     option("--write_iops_log=log", Above(60), "a record for the writer, a line of text"),
     option("--write_hist_log=log", Above(60), "a record for the writer"),
     option("--write_lat_log=log --log_avg_msec=100", Above(60), "a record for the writer"),
-    option("--open_loop=1 --rate_iops=300000", Above(150), "what is due is counted ahead, response times"),
-    option("--steadystate=iops:1% --steadystate_duration=60", Above(5), "the supervisor's, once a second"),
+    option("--open_loop=1 --rate_iops=300000", Above(150), "due I/Os are counted ahead, response times"),
+    option(
+        "--steadystate=iops:1% --steadystate_duration=60",
+        Above(5),
+        "the supervisor's check, once a second",
+    ),
     option(
         "--latency_target=1s --latency_window=1s --latency_percentile=99",
         Above(20),
         "one I/O in flight while it searches",
     ),
-    option("--percentage_random=50", Above(40), "a draw of the kind"),
-    option("--rw=randread:8", Above(10), "a draw in eight"),
-    option(BATCHES, Above(0), "batches are filled apart from completions").deep(),
+    option("--percentage_random=50", Above(40), "a draw of random or sequential"),
+    option("--rw=randread:8", Above(10), "a draw every eight I/Os"),
+    option(BATCHES, Above(0), "batches are filled separately from completions").deep(),
     option(
         "--iodepth_batch=16 --iodepth_batch_complete_min=16",
         NotAbove(BATCHES),
-        "batches are filled apart from completions",
+        "batches are filled separately from completions",
     )
     .deep(),
     option("--numjobs=64", Above(5), "nothing shared"),
-    option("--ramp_time=1ms", Above(5), "one look at its end"),
+    option("--ramp_time=1ms", Above(5), "one check for the end of the ramp"),
     pair("--rw=randrw", ENDLESS, BOTH),
     pair("--rw=randrw", FREE_RATE, BOTH),
-    pair("--rw=randrw", SYNCS, "both; asked until 32 writes have gone by"),
+    pair("--rw=randrw", SYNCS, "both; a grant per I/O until 32 writes are done"),
     pair("--rw=randrw", PAUSES, ASKED),
     pair(SPLIT, ENDLESS, BOTH).blocks_of(SPLIT_KIB),
     pair(SPLIT, FREE_RATE, BOTH).blocks_of(SPLIT_KIB),
