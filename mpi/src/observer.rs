@@ -117,8 +117,8 @@ impl Observer for Rank<'_> {
         let host = self.host_with(Some(report.clone()));
         if !self.keep(RankResult { host, ..RankResult::default() }, false) && self.is_first {
             self.output.error_line(
-                "fathom-mpi: there is no report before the end: ranks say nothing while jobs run; --snapshots=DIR keeps what \
-                 they have done so far",
+                "fathom-mpi: there is no report before the end, because ranks do not communicate while jobs run; \
+                 --snapshots=DIR saves their results so far",
             );
         }
     }

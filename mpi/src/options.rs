@@ -45,10 +45,11 @@ pub fn own_options(words: Vec<String>) -> Result<(Own, Vec<String>), String> {
 /// The reason why a run of ranks does not support an option; a line for the user.
 pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<String> {
     const RANKS: &str = "the hosts of a run are the ranks that mpirun or srun starts";
-    const SILENT: &str = "ranks say nothing while jobs run; --snapshots=DIR keeps what they have done so far";
+    const SILENT: &str =
+        "ranks do not communicate while jobs run; --snapshots=DIR saves their results so far";
     let usual = ProgramOptions::default();
     const JUDGED: &str =
-        "the verdict is not built for them; fathom explain judges the JSON that --output has kept";
+        "there is no verdict for MPI runs; fathom explain judges the JSON that --output has saved";
     let refusals: [(&str, bool, &str); 23] = [
         ("hosts", !program.hosts.is_empty(), RANKS),
         ("wait-for-hosts", program.wait_for_hosts > 0, RANKS),
@@ -81,7 +82,7 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
 /// A note on an option without effect; a line for the user.
 pub(crate) fn without_effect(program: &ProgramOptions) -> Option<&'static str> {
     (program.eta == Eta::Always).then_some(
-        "fathom-mpi: --eta=always: there is no progress line, because ranks say nothing while jobs run",
+        "fathom-mpi: --eta=always: there is no progress line, because ranks do not communicate while jobs run",
     )
 }
 

@@ -64,7 +64,7 @@ fn read(directory: &Path) -> Result<(Sum, Vec<String>), String> {
     let bytes = std::fs::read(&path)
         .map_err(|error| format!("fathom-mpi: {}: no run has left files here: {error}", path.display()))?;
     let run: RunFile = frames::read(&bytes)
-        .map_err(|mistake| format!("fathom-mpi: {}: this is no snapshot: {mistake}", path.display()))?;
+        .map_err(|mistake| format!("fathom-mpi: {}: not a snapshot: {mistake}", path.display()))?;
     let (mut sum, mut lines) = (Sum::default(), Vec::new());
     for rank in 0..run.places.names.len() {
         let mut result = match taken(&run, &rank_file(directory, rank)) {

@@ -2,19 +2,20 @@
 //!
 //! All ranks take part in every round, regardless of the state of their jobs. In a round
 //!
-//! 1. each rank says where it stands, up the tree: its jobs of a stage are ready, or it has no more jobs;
-//! 2. rank 0 has heard of all, and says down the tree what follows: the earliest stage that ranks are ready for
-//! begins, or the run is
-//!    over;
-//! 3. on the way, each rank measures how far the clocks of those below it are from its own, by round trips
-//!    ([`fathom_hosts::controller::clocks`]). The offsets from rank 0 are sums of these, and so are their bounds;
-//! 4. unless the run is over, all say that they know, and rank 0 gives an instant, which each translates to its
-//! own clock.
+//! 1. each rank reports its state up the tree: its jobs of a stage are ready, or it has no more jobs;
+//! 2. once all have reported, rank 0 sends its decision down the tree: the earliest stage that ranks are
+//!   ready for begins, or the run is over;
+//! 3. on the way, each rank measures the offsets of the clocks below it from its own, by round trips
+//!   ([`fathom_hosts::controller::clocks`]). The offsets from rank 0 are sums of these, and so are their
+//!   bounds;
+//! 4. unless the run is over, all ranks acknowledge, and rank 0 announces an instant, which each rank
+//!   translates to its own clock.
 //!
-//! A rank that is ready for a later stage, or was interrupted meanwhile, says so in the next round. So no rank
-//! waits for one that has fewer stages, or none: it is in the same rounds as the others until the run is over
-//! for all. Waiting for the others is to look and to sleep ([`Rounds::advance`]); only from the second step on,
-//! when all are there and the rest takes milliseconds, does a rank stay in the round until it ends.
+//! A rank that is ready for a later stage, or was interrupted meanwhile, reports this in the next round. No
+//! rank waits for one that has fewer stages, or none, because that rank takes part in the same rounds until
+//! the run is over for all. A rank waits for the others by polling and sleeping ([`Rounds::advance`]). Only
+//! from the second step on, when all ranks have reported and the rest takes milliseconds, does it stay in the
+//! round until the round ends.
 
 use crate::communicator::{About, Note, Ranks};
 use fathom_hosts::controller::clocks::{Probe, there};
