@@ -65,7 +65,7 @@ header() {
     settle "$1"
 }
 
-# links DIRECTORY: fio's names.
+# links DIRECTORY: creates links under fio's names.
 links() {
     local name
     mkdir -p "$1/usr/bin" "$1/usr/share/man/man1"

@@ -94,7 +94,7 @@ tarball() {
     rm -rf "${scratch:?}/$name"
 }
 
-# packed DIRECTORY WHAT: a reproducible tar archive.
+# packed DIRECTORY WHAT: writes a reproducible tar archive to standard output.
 packed() {
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2"
 }

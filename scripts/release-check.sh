@@ -3,7 +3,8 @@
 # recipes, and checks them and the workflow with the tools that are installed. It lists the checks that it
 # skipped. The last line is `N passed, N failed, N skipped`.
 #
-#   release-check.sh [TAG]     TAG, such as v0.2.0, is that of the release; without one, what only a release needs is skipped
+# release-check.sh [TAG]     TAG, such as v0.2.0, is the tag of the release; without it, checks that only a release
+# needs are skipped
 #
 # target/release-files has the archive, the recipes and the text of the release afterwards.
 set -uo pipefail

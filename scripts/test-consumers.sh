@@ -11,10 +11,11 @@
 #
 #   # NAME: what it does with fio.
 #   # From: REGISTRY PACKAGE VERSION [WITH...], which is installed into a cache outside the project: pypi, go, or debian (a program of the
-#   #   package fio, next to the fio that is compared with); or `own`, a reader of our own after what is documented of the named one.
-#   # Compared: what has to be equal.
+# #   package fio, next to the fio that is compared with); or `own`, our own reader, written from the documentation of
+# the named one.
+# # Compared: what must be equal.
 #   # Needs: commands without which it cannot run.
-#   # Differs: why both conclusions are not the same, where that is meant to be (docs/compatibility.md has it). Then they have to differ.
+# # Differs: why the two conclusions differ, if that is intended (see docs/compatibility.md). They must then differ.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh

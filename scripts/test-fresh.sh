@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# `make test` of the last commit in a new Debian that has only what the README asks for: Rust, a C compiler, make and git. Nothing that was
-# installed on this machine by hand is there, so a step missing from scripts/set-up.sh makes the tests fail. As root; takes some minutes
-# longer than `make test`. FATHOM_FRESH_COMMAND is another command, FATHOM_FRESH_TOOLS=1 lends it the tools that scripts/rust.sh names.
+# `make test` of the last commit in a new Debian that has only what the README asks for: Rust, a C compiler, make and
+# git. It lacks everything that was installed on this machine by hand, so a step missing from scripts/set-up.sh makes
+# the tests fail. As root; takes some minutes longer than `make test`. FATHOM_FRESH_COMMAND names another command to
+# run; FATHOM_FRESH_TOOLS=1 also provides the tools that scripts/rust.sh names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cloud-guides: commands that AWS, Google, Azure and Oracle recommend for measuring their disks, and the lines that they tell readers to look at.
 # From: own the providers' guides
-# Compared: that each command runs, and the lines that it is read by
+# Compared: that each command runs, and the lines by which its result is read
 set -euo pipefail
 read_by() {
     echo "$1"

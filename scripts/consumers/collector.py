@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # collector: programs that follow a run with --status-interval, as a stream of JSON documents.
 # From: own what dashboards of runs read
-# Compared: that every document is whole, that counts grow, and the keys of the first and of the last one
+# Compared: that every document is complete, that counts grow, and the keys of the first and of the last one
 """A stream of documents."""
 
 import json

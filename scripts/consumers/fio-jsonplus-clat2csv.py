@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-# fio_jsonplus_clat2csv: makes tables of latencies of the bins of JSON+.
-# From: debian fio newest
-# Compared: the files and columns that it makes, and how many I/Os are in each
+# fio_jsonplus_clat2csv: makes latency tables from the bins of JSON+. From: debian fio newest Compared: the files and
+# columns that it makes, and how many I/Os are in each
 """The installed program, which checks its tables against the JSON itself."""
 
 import csv

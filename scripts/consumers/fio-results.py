@@ -2,7 +2,7 @@
 # fio-results: a crate with types for the JSON, which must have every field with the right type.
 # From: crate fio-results 0.1.0
 # Needs: cargo
-# Compared: whether it decodes, and all that it holds but for the figures
+# Compared: whether it decodes, and all of its content except the figures
 """The crate in a program that prints the decoded result."""
 
 import os

@@ -2,7 +2,7 @@
 # troubleshoot: cluster checks of Replicated and kURL; decodes JSON into Go types, which refuse numbers of another type.
 # From: go github.com/replicatedhq/troubleshoot v0.133.0
 # Needs: go
-# Compared: what its structures hold of each document, and the texts that they make of it
+# Compared: the content of its structures for each document, and the texts made from it
 """troubleshoot's original structures and texts, without its Kubernetes dependencies."""
 
 import os

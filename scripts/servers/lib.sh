@@ -1,9 +1,9 @@
 # Shared by every start/stop script in this folder; sourced, never run. `NAME start DIR` starts a server on
-# loopback, waits until it answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR`
-# ends exactly what start began. With INSTALL=1 and as root, missing Debian packages are installed first; with
-# OWN_NETWORK=1 and as root, the server gets a separate network without other traffic. A script sets NAME,
-# PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@". Its also_WORD()
-# implements `NAME WORD DIR ...` for a running server.
+# loopback, waits until it answers, and prints KEY=VALUE lines, which are also written to DIR/env; `NAME stop DIR` stops
+# exactly what start started. With INSTALL=1 and as root, missing Debian packages are installed first; with
+# OWN_NETWORK=1 and as root, the server gets a separate network without other traffic. A script sets NAME, PACKAGES and
+# COMMANDS, defines start() and maybe stop_extra(), then calls main "$@". Its also_WORD() implements `NAME WORD DIR ...`
+# for a running server.
 set -euo pipefail
 
 die() { printf '%s: %s\n' "$NAME" "$*" >&2; exit 1; }

@@ -99,9 +99,9 @@ class FsyncCheck:
     mean_ns: float
     max_ns: int
     percentiles_ns: dict[float, int] = field(repr=False)
-    """Those that the syncs carry."""
+    """The percentiles that the number of syncs supports."""
     reasons: list[str]
-    """What speaks against the answer."""
+    """Reasons to doubt the answer."""
     result: Result = field(repr=False)
     """The full result of the run."""
     raw: dict[str, Any] = field(repr=False)
@@ -145,7 +145,7 @@ def fsync_check(
     are appended, `size` in all.
     """
     given = {"threshold": threshold, "percentile": percentile, "bs": bs, "size": size}
-    # 2 is too slow, and 1 with a document no answer.
+    # Status 2 means too slow; status 1 with a document means no answer.
     document, results = _answer("fsync-check", directory, given, arguments, good=(0, 1, 2))
     try:
         names = ("fast_enough", "percentile", "value_ns", "threshold_ns", "syncs", "syncs_per_second", "min_ns", "mean_ns", "max_ns")

@@ -128,7 +128,7 @@ def sweep(
 ) -> Sweep:
     """Runs a job with every combination of the values, several times each (default 3), in random order.
 
-    `results` names the results file: a sweep that was interrupted resumes from it. Without one, nothing is stored on disk.
+    `results` names the results file: an interrupted sweep resumes from it. Without one, nothing is stored on disk.
     `on_run` gets the line that the program prints for each run. `figures` are those of docs/sweep.md, such as `read-bw` or `p99`.
     `arguments` are additional command-line arguments, such as `--pause=5s`.
     """

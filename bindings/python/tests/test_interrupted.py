@@ -111,7 +111,7 @@ def test_a_run_ends_with_a_python_that_is_killed(tmp_path: Path) -> None:
 
 def test_a_second_ctrl_c_does_not_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stubborn(monkeypatch, tmp_path)
-    # The first alone would wait longer than any test may take.
+    # After the first signal alone, the program would wait longer than any test may take.
     monkeypatch.setattr(sys.modules["fathom.program"], "PATIENCE_S", 3600)
 
     def twice() -> None:
@@ -123,7 +123,7 @@ def test_a_second_ctrl_c_does_not_wait(monkeypatch: pytest.MonkeyPatch, tmp_path
     interrupter.start()
     with pytest.raises(KeyboardInterrupt):
         fathom.run(**endless())
-    # If the first had been enough, the second would end this wait.
+    # If the first signal had been enough, the second would end this wait.
     interrupter.join()
 
 

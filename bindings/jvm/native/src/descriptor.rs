@@ -40,7 +40,8 @@ impl Table {
     /// Describes memory that holds descriptors.
     ///
     /// # Safety
-    /// `count` descriptors lie at `address`, aligned to 8 bytes, and stay there until the batch is awaited or the ring is freed.
+    /// `address` points to `count` descriptors, aligned to 8 bytes, which stay valid until the batch is
+    /// awaited or the ring is freed.
     pub const unsafe fn new(address: usize, count: u32) -> Table {
         Table { address, count }
     }

@@ -133,7 +133,8 @@ pub unsafe extern "C" fn fathom_ring_sync(handle: i64, file: i32) -> i32 {
 /// Submits a batch and returns its slot.
 ///
 /// # Safety
-/// `handle` is a live ring; `count` descriptors lie at `descriptors` until the batch is awaited or the ring is freed.
+/// `handle` is a live ring; `descriptors` points to `count` descriptors, which stay valid until the batch is
+/// awaited or the ring is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_submit(handle: i64, descriptors: i64, count: i32) -> i32 {
     // SAFETY: the caller answers for the descriptors.

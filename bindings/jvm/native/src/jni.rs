@@ -1,4 +1,4 @@
-//! The entry points of JNI: the exported functions under the names that the virtual machine looks for.
+//! The entry points of JNI: the exported functions under the names that the virtual machine expects.
 
 // JNI prescribes the names.
 #![allow(non_snake_case, missing_docs)]

@@ -39,7 +39,7 @@ pub struct Completion {
     pub token: i64,
     /// Bytes moved, or a negative error number.
     pub result: i32,
-    /// Fills the structure up.
+    /// Padding.
     pub unused: i32,
 }
 
@@ -70,11 +70,12 @@ impl Singles {
     }
 
     /// Submits requests, waits until something is complete or the thread is woken, and returns how many completions were written.
-    /// A request that asks for something impossible is complete immediately.
+    /// An invalid request completes immediately.
     ///
     /// # Safety
-    /// Only the thread that set it up calls this. `requests` is the address of `count` requests, and `completions` has room for as many
-    /// completions as there are requests in flight, these included. The memory of each request stays valid until its completion.
+    /// Only the thread that set the ring up calls this. `requests` points to `count` requests, and
+    /// `completions` has room for one completion of each request in flight, including these. The memory of
+    /// each request stays valid until its completion.
     pub unsafe fn turn(
         &self,
         targets: &Targets,
@@ -103,7 +104,7 @@ impl Singles {
         }
         self.listen();
         match self.uring.enter_and_post(self.uring.queued(), u32::from(failed == 0)) {
-            // A signal, or a kernel that wants its completions taken first.
+            // A signal, or a kernel that requires its completions to be reaped first.
             Ok(()) | Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => {}
             Err(error) => return Err(error),
         }

@@ -17,10 +17,10 @@ import java.util.concurrent.Executor;
  * of bytes transferred, as with {@link java.nio.channels.FileChannel}. Until then the buffer must not be used. A {@code MemorySegment} is given as
  * {@code segment.asByteBuffer()}.
  *
- * <p>The kernel uses the memory of direct buffers itself. Where it cannot, the bytes are copied: buffers on the heap, those of a shared or confined
- * arena, which may be closed meanwhile, and those that direct I/O finds misaligned. If an arena is closed while a read into it is on its way,
- * the read fails with an {@link IllegalStateException}, and no memory is touched.
- */
+ * <p>The kernel accesses the memory of direct buffers itself. Otherwise the bytes are copied: for buffers on the heap,
+ * for those of a shared or confined arena, which may be closed meanwhile, and for those that are misaligned for direct
+ * I/O. If an arena is closed while a read into it is in flight, the read fails with an {@link IllegalStateException},
+ * and no memory is touched. /
 public final class OpenFile {
     final Session session;
     final int number;

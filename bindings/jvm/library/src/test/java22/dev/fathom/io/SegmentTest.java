@@ -127,7 +127,7 @@ class SegmentTest {
                 for (int i = 0; i < writes.length; i++) {
                     writes[i] = file.writeAsync(source.asByteBuffer(), 0);
                 }
-                // The depth is exhausted, so this read starts after the file system is thawed.
+                // The queue is full, so this read starts after the file system is thawed.
                 read = file.readAsync(destination.asByteBuffer(), BLOCK);
                 arena.close();
             } finally {
