@@ -257,7 +257,7 @@ fn is_data(key: &str) -> bool {
     key.starts_with(|letter: char| letter.is_ascii_digit() || letter == '>')
 }
 
-/// Keys contain numbers as well, with which commands calculate, so each kind of such key is replaced by each of
+/// Commands calculate with numbers in keys as well. Each kind of such key is therefore replaced by each of
 /// the strange values.
 #[test]
 fn no_key_of_data_makes_a_command_panic() {

@@ -272,60 +272,60 @@ macro_rules! private_options {
 private_options! {
     /// Options of the `act` profile.
     act: profiles::act::ActOptions,
-    /// Of the `cpuio` engine.
+    /// Options of the `cpuio` engine.
     cpuio: engines::cpuio::CpuioOptions,
-    /// Of the `dfs` engine.
+    /// Options of the `dfs` engine.
     dfs: engines::dfs::DfsOptions,
-    /// Of the `e4defrag` engine.
+    /// Options of the `e4defrag` engine.
     e4defrag: engines::e4defrag::E4defragOptions,
-    /// Of the `exec` engine.
+    /// Options of the `exec` engine.
     exec: engines::exec::ExecOptions,
-    /// Of the `filestat`, `dirstat` engine.
+    /// Options of the `filestat` and `dirstat` engines.
     filestat: engines::filestat::FilestatOptions,
-    /// Of the `gfapi`, `gfapi_async` engine.
+    /// Options of the `gfapi` and `gfapi_async` engines.
     gfapi: engines::gfapi::GfapiOptions,
-    /// Of the `http` engine.
+    /// Options of the `http` engine.
     http: engines::http::HttpOptions,
-    /// Of the `io_uring`, `io_uring_cmd` engine.
+    /// Options of the `io_uring` and `io_uring_cmd` engines.
     io_uring: engines::io_uring::IoUringOptions,
-    /// Of the `libaio` engine.
+    /// Options of the `libaio` engine.
     libaio: engines::libaio::LibaioOptions,
-    /// Of the `libblkio` engine.
+    /// Options of the `libblkio` engine.
     libblkio: engines::libblkio::LibblkioOptions,
-    /// Of the `libcufile` engine.
+    /// Options of the `libcufile` engine.
     libcufile: engines::libcufile::LibcufileOptions,
-    /// Of the `libhdfs` engine.
+    /// Options of the `libhdfs` engine.
     libhdfs: engines::libhdfs::LibhdfsOptions,
-    /// Of the `libhipfile` engine.
+    /// Options of the `libhipfile` engine.
     libhipfile: engines::libhipfile::LibhipfileOptions,
-    /// Of the `libiscsi` engine.
+    /// Options of the `libiscsi` engine.
     libiscsi: engines::libiscsi::LibiscsiOptions,
-    /// Of the `mmap` engine.
+    /// Options of the `mmap` engine.
     mmap: engines::mmap::MmapOptions,
-    /// Of the `mtd` engine.
+    /// Options of the `mtd` engine.
     mtd: engines::mtd::MtdOptions,
-    /// Of the `nbd` engine.
+    /// Options of the `nbd` engine.
     nbd: engines::nbd::NbdOptions,
-    /// Of the `net`, `netsplice` and `net_uring` engines.
+    /// Options of the `net`, `netsplice` and `net_uring` engines.
     net: engines::net::NetOptions,
-    /// Of the `nfs` engine.
+    /// Options of the `nfs` engine.
     nfs: engines::nfs::NfsOptions,
     /// Options of engines outside this crate.
     outside: engines::outside::OutsideOptions,
-    /// Of the `pvsync2` engine.
+    /// Options of the `pvsync2` engine.
     pvsync2: engines::pvsync2::Pvsync2Options,
-    /// Of the `rados` engine.
+    /// Options of the `rados` engine.
     rados: engines::rados::RadosOptions,
-    /// Of the `rbd` engine.
+    /// Options of the `rbd` engine.
     rbd: engines::rbd::RbdOptions,
-    /// Of the `rdma` engine.
+    /// Options of the `rdma` engine.
     rdma: engines::rdma::RdmaOptions,
-    /// Of the `sg` engine.
+    /// Options of the `sg` engine.
     sg: engines::sg::SgOptions,
-    /// Of the `tiobench` profile.
+    /// Options of the `tiobench` profile.
     tiobench: profiles::tiobench::TiobenchOptions,
-    /// Of the `windowsaio` engine.
+    /// Options of the `windowsaio` engine.
     windowsaio: engines::windowsaio::WindowsaioOptions,
-    /// Of the `xnvme` engine.
+    /// Options of the `xnvme` engine.
     xnvme: engines::xnvme::XnvmeOptions,
 }

@@ -138,8 +138,7 @@ impl Http {
             return Vec::new();
         }
         let objects = Rc::clone(&self.objects);
-        // The server keeps the parts of uploads that it does not abort in time, until its own rules remove
-        // them.
+        // If an upload is not aborted in time, the server keeps its parts until its own rules remove them.
         let names =
             self.tasks.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
         let line = |name| {

@@ -24,7 +24,7 @@ pub(super) enum CommandError {
     /// The I/O does not consist of whole blocks, but SCSI addresses are block numbers.
     #[error("commands cover whole blocks: {0}")]
     PartOfScsiBlock(Asked),
-    /// The I/O is beyond the reach of the job's command format, whose addresses are short.
+    /// The I/O is beyond the last address that the job's command format can express.
     #[error("commands of the length cdb_len= do not reach this far: {0}")]
     OutOfReach(Asked),
     /// The controller returned this status.

@@ -333,7 +333,7 @@ impl Targets {
         }
     }
 
-    /// In a mix, replaces the direction just drawn by another, because its rate delays it.
+    /// In a mix, replaces the direction just drawn with another one, because the rate limit delays it.
     pub fn replace_direction(&mut self, direction: Direction) {
         if let Directions::Mix(mix) = &mut self.directions {
             mix.replace_last(direction);

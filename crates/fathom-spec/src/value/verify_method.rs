@@ -1,4 +1,4 @@
-//! `verify`: a method of fathom-verify by its word, or none.
+//! `verify`: one of fathom-verify's methods, selected by name, or none.
 
 use super::{OptionValue, ParseContext, ValueError, Word, parse_choice};
 use crate::definition::{Choice, OptionDef};

@@ -154,8 +154,8 @@ fn section(described: &Described, suffix: &str, rw: &str, options: &Options, tex
     text.push('\n');
 }
 
-/// The value of `bssplit`. With several directions each has its position, up to the last used one; an unused
-/// position repeats the sizes of the next.
+/// The value of `bssplit`. If there are several directions, each has its position in the list, which ends
+/// with the last direction used; an unused position repeats the sizes of the next one.
 fn block_sizes(process: &Process) -> String {
     let used: Vec<Direction> = process.directions().collect();
     if let [only] = used[..] {

@@ -14,7 +14,8 @@ use crate::stamp::Write;
 use crate::verdict::{History, Suspect, Verdict, classify};
 use std::ops::Range;
 
-/// Atomic unit of storage in bytes. Of a write that was not promised, any sectors may have been stored.
+/// Atomic unit of storage in bytes. A write that was not promised may have been stored in any subset of its
+/// sectors.
 const SECTOR: u64 = 512;
 /// Atomic unit of memory copies in bytes. The copy may stop anywhere if its process is killed, and may still be
 /// in progress while the page is written to the device.
