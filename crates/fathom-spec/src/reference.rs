@@ -106,7 +106,7 @@ fn write_engine(text: &mut String, engine: &EngineDef) {
         false => "Keeps up to `iodepth` I/Os in flight.",
     };
     let storage = match engine.storage {
-        StorageKind::Files => "Works on files and devices of this machine.",
+        StorageKind::Files => "Works on local files and devices.",
         StorageKind::Server => "Uses its own storage: a server, a peer or a library.",
         StorageKind::Volume => "Works on one volume of a server, which exists before the job.",
         StorageKind::None => "Needs no storage.",
@@ -117,7 +117,7 @@ fn write_engine(text: &mut String, engine: &EngineDef) {
             writeln!(text, "Included in packages; other builds need the Cargo feature `{}`.", engine.name);
     }
     if let Some((_, page)) = PAGES.iter().find(|(name, _)| *name == engine.name) {
-        let _ = writeln!(text, "[More about it]({page}).");
+        let _ = writeln!(text, "[Details]({page}).");
     }
     if !engine.options.is_empty() {
         text.push('\n');
