@@ -53,7 +53,7 @@ impl Invariant {
             Invariant::Field => "a field of a block's header holds its value",
             Invariant::Histogram => "a histogram holds as many latencies as were counted",
             Invariant::OwnHandle => "every target has a different handle",
-            Invariant::Granted => "what goes without a question has the length that the rules know",
+            Invariant::Granted => "an I/O that was granted ahead has the length that the rules know",
             Invariant::Direction => "only the last direction that was drawn is taken back",
         }
     }

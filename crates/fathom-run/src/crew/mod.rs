@@ -1,10 +1,10 @@
 //! The crew: all workers of a run, and what the supervisor asks of them.
 //!
-//! The supervisor decides who starts when, who has to stop, what is stuck and what the report says. A crew does
-//! the rest: it starts workers, passes orders on, reports what has happened, and shows what the workers count.
-//! It returns plain, owned data, so the supervisor need not know where the workers are. [`LocalCrew`] runs them
-//! on this machine, in processes that share memory with the caller; workers on other machines need another
-//! implementation.
+//! The supervisor decides which worker starts when, which has to stop, what is stuck and what the report
+//! contains. A crew does the rest: it starts workers, passes orders on, reports what has happened, and shows
+//! what the workers count. It returns plain, owned data, so the supervisor need not know where the workers
+//! are. [`LocalCrew`] runs them on this machine, in processes that share memory with the caller; workers on
+//! other machines need another implementation.
 //!
 //! There are three traits: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written with
 //! them, and [`Machine`] about the machine they run on. Logs and devices are on the workers' host, so a remote

@@ -33,7 +33,7 @@ pub(in crate::sweep) fn check_user() -> Result<(), Failure> {
     }
 }
 
-/// Result of an attempt to make a file system.
+/// Result of an attempt to create a file system.
 pub(in crate::sweep) enum Made<T> {
     /// It worked.
     Ready(T),
