@@ -76,7 +76,7 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     Some(Refusal::new(line).tell(&mut Output::terminal()))
 }
 
-/// Without a word, the screen says what there is to do.
+/// Without arguments, the first screen lists the commands.
 fn nothing_asked() -> ExitCode {
     print(&manual::first_screen());
     Refusal::new("fathom: neither a job nor a command was given").tell(&mut Output::terminal())

@@ -48,7 +48,7 @@ pub(super) struct Grain {
 }
 
 impl Grain {
-    /// The grain of blocks of this alignment in a file of this size, with lengths by this rule.
+    /// Creates the grain of a file of `size` bytes, for these lengths.
     pub(super) fn new(size: u64, blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
         let longest = lengths.max();
         // Lengths drawn ahead are stored in 32 bits.

@@ -25,7 +25,7 @@ const PASSED_ON: &str = "passes on what others say";
 const ANSWER: &str = "the answer to a question, without a run";
 const REFUSED: &str = "part of a refusal, without a run";
 const FOR_PEOPLE: &str = "comes with the report for people only";
-/// Messages of an engine take the path of the row for `remarks()` in `worker/setup.rs`.
+/// Messages of an engine are covered by the row for `remarks()` in `worker/setup.rs`.
 const SERVER: &str = "needs a server; passed on as the remarks of other engines are";
 const ZONES: &str = "needs a zoned device";
 

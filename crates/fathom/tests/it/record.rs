@@ -19,7 +19,7 @@ const INSTANCES: &str = "/sys/kernel/tracing/instances";
 pub(crate) fn can_record() -> Result<(), String> {
     skip::root()?;
     if !Path::new("/sys/kernel/tracing/instances").exists() {
-        // Whether that worked shows below.
+        // The check below shows whether that worked.
         let _ = Command::new("mount").args(["-t", "tracefs", "nodev", "/sys/kernel/tracing"]).status();
     }
     match Path::new("/sys/kernel/tracing/events/block/block_rq_issue").exists() {
