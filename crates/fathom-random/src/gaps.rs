@@ -41,6 +41,37 @@ impl Gaps {
     }
 }
 
+/// The shares that consecutive gaps take of a span that they fill together.
+#[derive(Clone, Debug)]
+pub struct Shares {
+    /// Shape of the gamma distribution of the gaps; `None` for even ones.
+    shape: Option<f64>,
+    numbers: Taus88,
+}
+
+impl Shares {
+    /// Gaps from a gamma distribution whose standard deviation is `variation` times its mean; even gaps for 0 or NaN.
+    pub fn new(variation: f64, seed: u64) -> Shares {
+        let shape = 1.0 / (variation * variation);
+        Shares { shape: Some(shape).filter(|shape| shape.is_finite()), numbers: Taus88::new(seed) }
+    }
+
+    /// The share of the next gap of what is left of the span, with `others` gaps after it: a beta distribution, as the share of one
+    /// gamma variable in the sum of two.
+    pub fn next_share(&mut self, others: u64) -> f64 {
+        let even = 1.0 / (others as f64 + 1.0);
+        let Some(shape) = self.shape else { return even };
+        let mut draw =
+            |shape: f64| Gamma::new(shape, 1.0).map_or(0.0, |gamma| gamma.sample(&mut self.numbers));
+        let (own, rest) = (draw(shape), draw(shape * others as f64));
+        match own + rest > 0.0 {
+            true => own / (own + rest),
+            // Both are too small for a float: one of the gaps has everything.
+            false => f64::from(u8::from(f64::from(self.numbers.next_u32()) / 4_294_967_296.0 < even)),
+        }
+    }
+}
+
 /// The gap for a random number, in a Poisson process with a mean gap of 1.
 #[inline]
 pub fn exponential_gap(number: u32) -> f64 {
@@ -97,6 +128,23 @@ mod tests {
             let (mean, found) = moments(gaps.clone());
             assert!((mean - 1.0).abs() < 0.03, "{gaps:?}: mean {mean}");
             assert!((found - deviation).abs() <= 0.05 * deviation, "{gaps:?}: deviation {found}");
+        }
+    }
+
+    #[test]
+    fn shares_of_a_span_are_equal_on_average() {
+        for variation in [0.0, 0.5, 1.0, 3.0, 80.0] {
+            let mut shares = Shares::new(variation, 9);
+            let mut sums = [0.0; 4];
+            for _ in 0..50_000 {
+                let mut left = 1.0;
+                for (place, sum) in sums.iter_mut().enumerate() {
+                    let gap = left * shares.next_share(3 - place as u64);
+                    left -= gap;
+                    *sum += gap / 50_000.0;
+                }
+            }
+            assert!(sums[..3].iter().all(|sum| (sum - 0.25).abs() < 0.02), "{variation}: {sums:?}");
         }
     }
 

@@ -10,6 +10,6 @@ mod lanes;
 mod sampler;
 
 pub use ahead::{DrawnAhead, part_below};
-pub use gaps::{Gaps, exponential_gap};
+pub use gaps::{Gaps, Shares, exponential_gap};
 pub use generators::{Generator, HASH_FACTOR, SeedUse, Seeds, Taus88, Taus258, file_hash};
 pub use sampler::Sampler;

@@ -50,7 +50,8 @@ Load
                      without a limit, which is measured first
   --slo=LIMITS       find the highest rate that meets these, as in p99<2ms or read:p99.9<5ms,write:mean<1ms; with --rates, from
                      these rates, otherwise by bisection
-  --process=PROCESS  arrivals as in rate_process: poisson (default), linear, onoff:BUSY:IDLE, gamma:CV
+  --process=PROCESS  arrivals as in rate_process: poisson (default), linear, onoff:BUSY:IDLE, gamma:CV,
+                     steps:LENGTH:WEIGHT/WEIGHT/...
   --vary=NAME=A,B    a curve for each value of a job option
 
 Runs

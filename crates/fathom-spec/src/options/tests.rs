@@ -108,6 +108,7 @@ fn every_listed_word_is_accepted() {
                 ("steadystate", _) => ":1",
                 ("rate_process", "onoff") => ":1s:1s",
                 ("rate_process", "gamma") => ":2",
+                ("rate_process", "steps") => ":1s:1/2",
                 ("ioengine", "external") => ":/x.so",
                 _ => "",
             };

@@ -11,9 +11,13 @@ use crate::definition::{Choice, OptionDef, TimeUnit};
 
 /// Maximum coefficient of variation of gaps: beyond it, a run would have to be very long to reach its mean rate.
 const LARGEST_VARIATION: f64 = 100.0;
+/// Maximum number of steps of a rate that changes with time.
+const MOST_STEPS: usize = 4096;
+/// Maximum weight of a step.
+const LARGEST_WEIGHT: f64 = 1e9;
 
 /// The arrival process. The rate is the overall mean.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ArrivalProcess {
     /// Evenly.
     Linear,
@@ -34,6 +38,15 @@ pub enum ArrivalProcess {
         /// is burstier.
         variation: f64,
     },
+    /// The rate changes with time.
+    Steps {
+        /// Length of a step.
+        length: Duration,
+        /// The rate of each step relative to the others; after the last step the first one follows.
+        weights: Vec<f64>,
+        /// Standard deviation of the gaps within a step, divided by their mean, as for `Gamma`.
+        variation: f64,
+    },
 }
 
 impl ArrivalProcess {
@@ -48,6 +61,10 @@ impl ArrivalProcess {
         Choice {
             name: "gamma",
             help: "Gaps from a gamma distribution of this coefficient of variation, gamma:CV; with open_loop",
+        },
+        Choice {
+            name: "steps",
+            help: "A rate that changes with time, steps:LENGTH:WEIGHT/WEIGHT/...[:poisson|:gamma:CV], such as steps:10s:1/3/2; with open_loop",
         },
     ];
 
@@ -67,6 +84,15 @@ impl fmt::Display for ArrivalProcess {
                 formatter.write_str(if *poisson { ":poisson" } else { "" })
             }
             ArrivalProcess::Gamma { variation } => write!(formatter, "gamma:{variation}"),
+            ArrivalProcess::Steps { length, weights, variation } => {
+                let weights: Vec<String> = weights.iter().map(f64::to_string).collect();
+                write!(formatter, "steps:{}us:{}", length.as_micros(), weights.join("/"))?;
+                match *variation {
+                    0.0 => Ok(()),
+                    1.0 => formatter.write_str(":poisson"),
+                    variation => write!(formatter, ":gamma:{variation}"),
+                }
+            }
         }
     }
 }
@@ -87,7 +113,8 @@ impl OptionValue for ArrivalProcess {
             "linear" if arguments.is_empty() => ArrivalProcess::Linear,
             "poisson" if arguments.is_empty() => ArrivalProcess::Poisson,
             "onoff" => parse_onoff(arguments)?,
-            "gamma" => parse_gamma(arguments)?,
+            "gamma" => ArrivalProcess::Gamma { variation: parse_variation(arguments)? },
+            "steps" => parse_steps(arguments)?,
             _ => return Err(no_such_choice(definition, text, context)),
         };
         Ok(())
@@ -114,15 +141,36 @@ fn parse_onoff(arguments: &str) -> Result<ArrivalProcess, ValueError> {
     Ok(ArrivalProcess::OnOff { busy, idle, poisson })
 }
 
-fn parse_gamma(arguments: &str) -> Result<ArrivalProcess, ValueError> {
-    parse_float(arguments)
-        .filter(|variation| (0.0..=LARGEST_VARIATION).contains(variation))
-        .map(|variation| ArrivalProcess::Gamma { variation })
-        .ok_or_else(|| {
-            ValueError::new(format!(
-                "a coefficient of variation from 0 to {LARGEST_VARIATION}, such as gamma:2"
-            ))
-        })
+fn parse_steps(arguments: &str) -> Result<ArrivalProcess, ValueError> {
+    let expected = || {
+        ValueError::new(format!(
+            "steps as steps:LENGTH:WEIGHT/WEIGHT/..., such as steps:10s:1/3/2, with :poisson or :gamma:CV for gaps that \
+             differ; LENGTH is 1 us or more, weights are the rates of the steps relative to each other, up to {MOST_STEPS} of them, \
+             not all 0"
+        ))
+    };
+    let mut parts = arguments.splitn(3, ':');
+    let length = parts.next().and_then(|part| parse_time(part, TimeUnit::Seconds));
+    let length = length.filter(|length| length.as_micros() > 0).ok_or_else(expected)?;
+    let weights = parts.next().unwrap_or_default().split('/').map(parse_float).collect::<Option<Vec<f64>>>();
+    let is_usable = |weights: &Vec<f64>| {
+        weights.len() <= MOST_STEPS
+            && weights.iter().all(|weight| (0.0..=LARGEST_WEIGHT).contains(weight))
+            && weights.iter().any(|weight| *weight > 0.0)
+    };
+    let weights = weights.filter(is_usable).ok_or_else(expected)?;
+    let variation = match parts.next() {
+        None => 0.0,
+        Some("poisson") => 1.0,
+        Some(gaps) => parse_variation(gaps.strip_prefix("gamma:").ok_or_else(expected)?)?,
+    };
+    Ok(ArrivalProcess::Steps { length, weights, variation })
+}
+
+fn parse_variation(text: &str) -> Result<f64, ValueError> {
+    parse_float(text).filter(|variation| (0.0..=LARGEST_VARIATION).contains(variation)).ok_or_else(|| {
+        ValueError::new(format!("a coefficient of variation from 0 to {LARGEST_VARIATION}, such as gamma:2"))
+    })
 }
 
 #[cfg(test)]
@@ -145,7 +193,22 @@ mod tests {
         assert_eq!(process("onoff:100ms:1"), spells(false));
         assert_eq!(process("onoff:100ms:1s:poisson"), spells(true));
         assert_eq!(process("gamma:2.5"), ArrivalProcess::Gamma { variation: 2.5 });
-        for text in ["linear", "poisson", "onoff:100000us:1000000us:poisson", "gamma:0.5"] {
+        let steps = |variation| ArrivalProcess::Steps {
+            length: Duration::from_secs(10),
+            weights: vec![1.0, 0.0, 2.5],
+            variation,
+        };
+        assert_eq!(process("steps:10:1/0/2.5"), steps(0.0));
+        assert_eq!(process("steps:10s:1/0/2.5:gamma:3"), steps(3.0));
+        for text in [
+            "linear",
+            "poisson",
+            "onoff:100000us:1000000us:poisson",
+            "gamma:0.5",
+            "steps:10000000us:1/0/2.5",
+            "steps:1000us:7:poisson",
+            "steps:500us:1/2:gamma:0.5",
+        ] {
             assert_eq!(process(text).to_string(), text);
         }
     }
@@ -160,6 +223,15 @@ mod tests {
             "onoff:1s:1s:poisson:1",
             "gamma",
             "gamma:-1",
+            "steps",
+            "steps:1s",
+            "steps:0:1/2",
+            "steps:1s:0/0",
+            "steps:1s:1/-2",
+            "steps:1s:1//2",
+            "steps:1s:1/2:even",
+            "steps:1s:1/2:gamma",
+            "steps:1s:1/2:gamma:200",
         ] {
             refusal(&format!("--name=a --rate_iops=10 --open_loop=1 --rate_process={wrong}"));
         }

@@ -33,7 +33,7 @@ pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan
     }
     Ok(Some(ArrivalsPlan {
         per_second,
-        process: options.rate_process,
+        process: options.rate_process.clone(),
         is_mix: matches!(subject.targets.directions, DirectionPlan::Mix(1..=99)),
         spins: options.open_loop_spin,
     }))

@@ -6,6 +6,7 @@ pub(super) mod open_loop;
 pub(super) mod overlap;
 pub(super) mod pace;
 pub(super) mod schedule;
+mod steps;
 pub(super) mod zones;
 
 use super::next::Next;

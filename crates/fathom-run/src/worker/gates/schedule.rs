@@ -1,8 +1,9 @@
 //! The schedule of arrivals, independent of completions.
 
+use super::steps::StepCursor;
 use crate::plan::model::arrivals::ArrivalsPlan;
 use crate::random::{SeedUse, Seeds};
-use fathom_random::Gaps;
+use fathom_random::{Gaps, Shares};
 use fathom_spec::value::ArrivalProcess;
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
@@ -14,7 +15,16 @@ struct Cursor {
     count: u64,
     /// When this arrival is due, in ticks of active time since the start.
     at: f64,
-    gaps: Gaps,
+    course: Course,
+}
+
+/// What determines the next arrival.
+#[derive(Clone, Debug)]
+enum Course {
+    /// Gaps of one distribution.
+    Gaps(Gaps),
+    /// A rate that changes from step to step.
+    Steps(StepCursor),
 }
 
 /// The arrivals of one direction. Waiting arrivals are not stored: a second position in the same sequence runs
@@ -44,24 +54,31 @@ impl Schedule {
     ) -> Schedule {
         let seed = seeds.get(SeedUse::Poisson).wrapping_add(direction as u64);
         let ticks = |ns: u128| clock.ticks_of_ns(u64::try_from(ns).unwrap_or(u64::MAX)) as f64;
-        let (gaps, bursts) = match plan.process {
+        let second = ticks(1_000_000_000);
+        let (gaps, bursts) = match &plan.process {
             ArrivalProcess::Linear => (Gaps::Even, None),
             ArrivalProcess::Poisson => (Gaps::exponential(seed), None),
-            ArrivalProcess::Gamma { variation } => (Gaps::gamma(variation, seed), None),
+            ArrivalProcess::Gamma { variation } => (Gaps::gamma(*variation, seed), None),
             ArrivalProcess::OnOff { busy, idle, poisson } => {
                 let busy = ticks(busy.as_nanos()).max(1.0);
-                let gaps = if poisson { Gaps::exponential(seed) } else { Gaps::Even };
+                let gaps = if *poisson { Gaps::exponential(seed) } else { Gaps::Even };
                 (gaps, Some((busy, busy + ticks(idle.as_nanos()))))
+            }
+            ArrivalProcess::Steps { length, weights, variation } => {
+                let length = ticks(length.as_nanos()).max(1.0);
+                let shares = Shares::new(*variation, seed);
+                let steps = StepCursor::new(length, per_second / second, weights, shares);
+                let first = Cursor { count: 0, at: steps.at(), course: Course::Steps(steps) };
+                return Schedule { start: 0, gap: 0.0, bursts: None, ahead: first.clone(), next: first };
             }
         };
         // The rate is the mean over bursts and pauses.
         let share = bursts.map_or(1.0, |(busy, turn)| busy / turn);
-        let gap = ticks(1_000_000_000) / per_second * share;
-        let mut first = Cursor { count: 0, at: 0.0, gaps };
+        let gap = second / per_second * share;
         // Evenly spaced arrivals begin with the run; others begin with a gap.
-        if !matches!(first.gaps, Gaps::Even) {
-            first.at = first.gaps.next_gap() * gap;
-        }
+        let mut gaps = gaps;
+        let at = if matches!(gaps, Gaps::Even) { 0.0 } else { gaps.next_gap() * gap };
+        let first = Cursor { count: 0, at, course: Course::Gaps(gaps) };
         Schedule { start: 0, gap, bursts, ahead: first.clone(), next: first }
     }
 
@@ -103,10 +120,14 @@ impl Schedule {
 
 fn step(cursor: &mut Cursor, gap: f64) {
     cursor.count += 1;
-    cursor.at = match &mut cursor.gaps {
+    cursor.at = match &mut cursor.course {
         // A product is exact where a sum of many gaps would drift.
-        Gaps::Even => cursor.count as f64 * gap,
-        gaps => cursor.at + gaps.next_gap() * gap,
+        Course::Gaps(Gaps::Even) => cursor.count as f64 * gap,
+        Course::Gaps(gaps) => cursor.at + gaps.next_gap() * gap,
+        Course::Steps(steps) => {
+            steps.advance();
+            steps.at()
+        }
     };
 }
 
@@ -157,6 +178,23 @@ mod tests {
     }
 
     #[test]
+    fn each_step_has_its_rate() {
+        let process = |variation| ArrivalProcess::Steps {
+            length: Duration::from_millis(500),
+            weights: vec![1.0, 0.0, 3.0, 4.0],
+            variation,
+        };
+        for variation in [0.0, 1.0, 2.0] {
+            // A cycle of two seconds at a mean rate of 1000 has 2000 arrivals, 250 per unit of weight.
+            let mut counts = [0u32; 4];
+            for due in dues(schedule(process(variation), 1000.0), 100 * 2000) {
+                counts[(due % (2 * SECOND) / (SECOND / 2)) as usize] += 1;
+            }
+            assert_eq!(counts, [25_000, 0, 75_000, 100_000], "{variation}");
+        }
+    }
+
+    #[test]
     fn a_look_is_as_long_as_it_may_be_and_the_next_goes_on() {
         let mut schedule = schedule(ArrivalProcess::Linear, 1000.0);
         let waiting: Vec<u64> = (0..4).map(|_| schedule.waiting(2 * SECOND, 400)).collect();
@@ -171,12 +209,15 @@ mod tests {
                 Just(ArrivalProcess::Poisson),
                 Just(ArrivalProcess::Gamma { variation: 3.0 }),
                 Just(ArrivalProcess::OnOff {
-                    busy: Duration::from_millis(3), idle: Duration::from_millis(40), poisson: true,
+                                        busy: Duration::from_millis(3), idle: Duration::from_millis(40), poisson: true,
+                }),
+                Just(ArrivalProcess::Steps {
+                    length: Duration::from_millis(7), weights: vec![0.0, 3.0, 0.5], variation: 2.0,
                 }),
             ],
             looks in prop::collection::vec((0u64..20_000_000, 0usize..40), 1..50),
         ) {
-            let all = dues(schedule(process, 1000.0), 4000);
+            let all = dues(schedule(process.clone(), 1000.0), 4000);
             let mut schedule = schedule(process, 1000.0);
             let (mut now, mut taken) = (SECOND, 0);
             for (span, takes) in looks {
