@@ -8,6 +8,7 @@ use crate::file_load::FileLoad;
 pub use crate::file_load::FileSums;
 use crate::files::{self, FileEntry};
 use crate::names::Device;
+use crate::refused::Refusals;
 use crate::side::{Lost, Note};
 use crate::text::TextTrace;
 use std::io::BufRead;
@@ -19,6 +20,7 @@ pub struct Events<R> {
     payload: Vec<u8>,
     complaints: Complaints,
     lost: Losses,
+    refusals: Refusals,
 }
 
 enum Source<R> {
@@ -57,7 +59,13 @@ impl<R: BufRead> Events<R> {
     }
 
     fn of(source: Source<R>) -> Events<R> {
-        Events { source, payload: Vec::new(), complaints: Complaints::default(), lost: Losses::default() }
+        Events {
+            source,
+            payload: Vec::new(),
+            complaints: Complaints::default(),
+            lost: Losses::default(),
+            refusals: Refusals::default(),
+        }
     }
 
     /// Returns the next event; `None` at the end. Events before an error are valid; no event can be read after
@@ -65,6 +73,15 @@ impl<R: BufRead> Events<R> {
     // The reader is not an iterator, because an error ends it.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
+        loop {
+            let found = self.next_recorded()?;
+            if !found.is_some_and(|event| self.refusals.drops(&event)) {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn next_recorded(&mut self) -> Result<Option<Event>, CutOff> {
         let found = match &mut self.source {
             Source::Binary(trace) => trace.next_with_payload(&mut self.payload)?,
             Source::Text(text) => {

@@ -25,6 +25,7 @@ pub mod iolog;
 pub mod merge;
 mod names;
 pub mod reader;
+mod refused;
 mod rules;
 pub mod scan;
 pub mod side;
