@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages release-check lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-workloads test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages release-check lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -21,6 +21,9 @@ test-fresh: ## `make test` of the last commit in a new Debian that has only what
 
 test-lab: ## The tests on real kernel devices, in virtual machines; GROUPS="zones blocks" are some of them
 	@scripts/test.sh --lab $(GROUPS)
+
+test-workloads: ## Record real loads, model each, and compare (as root); LOADS="sqlite copy" are some of them, DIRECTORY keeps the traces
+	@scripts/test-workloads.sh $(if $(DIRECTORY),--directory=$(DIRECTORY)) $(LOADS)
 
 lab: ## A shell in a virtual machine with real kernel devices: DEVICES=nvme,zns,scsi (docs/lab.md names them)
 	@. scripts/rust.sh && . scripts/lab/tests.sh && scripts/lab/lab --with $(or $(DEVICES),nvme,zns,null_blk,virtio_scsi) --shell

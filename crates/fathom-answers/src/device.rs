@@ -1,6 +1,7 @@
 //! A device or file whose content a command destroys: its properties, the confirmation by naming it twice, and
 //! a lock on it.
 
+use crate::Runner;
 use crate::figures::size;
 use fathom_command::Failure;
 use fathom_sys::{block_device, file_system};
@@ -57,6 +58,60 @@ pub(crate) fn check_named_twice(
             named,
             &format!("--destroy={} is another device; both must name the same one", again.display()),
         )),
+    }
+}
+
+/// A device that a run may use: unused and whole.
+pub(crate) struct Scratch {
+    /// Its path without links.
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+}
+
+/// Examines a device that a run reads or, if `writes`, whose content it destroys.
+pub(crate) fn scratch(
+    named: &Path,
+    destroy: Option<&Path>,
+    writes: bool,
+    runner: &dyn Runner,
+) -> Result<Scratch, Failure> {
+    let metadata = std::fs::metadata(named).map_err(|error| Failure::file(named, &error))?;
+    let path = std::fs::canonicalize(named).map_err(|error| Failure::file(named, &error))?;
+    if !metadata.file_type().is_block_device() {
+        return Err(refused(
+            named,
+            "it is not a block device; losetup --find --show FILE makes one of a file",
+        ));
+    }
+    if writes {
+        check_named_twice(named, &metadata, destroy)?;
+        if let Some(used) = runner.use_of(&path) {
+            return Err(refused(named, &format!("it is in use: {used}; name another device")));
+        }
+    }
+    let bytes = whole_device(named, &path, &Facts::of(&metadata), writes)?;
+    Ok(Scratch { path, bytes })
+}
+
+/// The size of a device, which may be written to if `writes`.
+pub(crate) fn whole_device(named: &Path, path: &Path, facts: &Facts, writes: bool) -> Result<u64, Failure> {
+    if writes && facts.is_read_only() {
+        return Err(refused(named, "it is read only"));
+    }
+    let partitions = facts.partitions();
+    if writes && !partitions.is_empty() {
+        return Err(refused(
+            named,
+            &format!(
+                "it has partitions ({}); name one of them, or remove the table first, if nothing on it is needed: wipefs --all {}",
+                partitions.join(" "),
+                path.display()
+            ),
+        ));
+    }
+    match facts.bytes() {
+        0 => Err(refused(named, "the kernel reports no size for it; it may have no medium")),
+        bytes => Ok(bytes),
     }
 }
 

@@ -21,6 +21,7 @@ mod hosts;
 mod job_text;
 mod judgement;
 mod measures;
+mod model;
 mod output;
 mod pts;
 mod quick;
@@ -65,6 +66,7 @@ pub const COMMANDS: &[Command] = &[
     curve::COMMAND,
     record::COMMAND,
     characterize::COMMAND,
+    model::COMMAND,
     pts::COMMAND,
     compare::COMMAND,
     report::COMMAND,

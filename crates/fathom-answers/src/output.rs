@@ -4,6 +4,7 @@
 use crate::columns;
 use fathom_command::printer::{Letters, in_letters};
 use fathom_command::{Failure, Streams};
+use serde::Serialize;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -22,6 +23,12 @@ pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Fa
         return Ok(());
     }
     print(streams, text)
+}
+
+/// A document for programs. Sums of squares have 128 bits, which only a typed document can hold.
+pub(crate) fn json(document: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(document);
+    text.map(|text| text + "\n").map_err(|error| Failure::new(format!("the JSON cannot be written: {error}")))
 }
 
 /// Returns false if the pager is missing or disabled.

@@ -62,6 +62,39 @@ impl Windows {
     }
 }
 
+/// Counts arrivals in windows of each scale.
+#[derive(Debug, Default)]
+pub(crate) struct Scales {
+    start_ns: Option<u64>,
+    windows: [Windows; SCALES.len()],
+}
+
+impl Scales {
+    /// Begins to count at this time, if it does not yet.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.start_ns.get_or_insert(now_ns);
+    }
+
+    pub(crate) fn add(&mut self, now_ns: u64) {
+        let since = now_ns.saturating_sub(*self.start_ns.get_or_insert(now_ns));
+        self.windows.iter_mut().zip(SCALES).for_each(|(windows, scale)| windows.add(since / scale));
+    }
+
+    /// (window in s, variance of the arrivals per window divided by their mean).
+    pub(crate) fn finish(mut self, end_ns: u64) -> Vec<(f64, f64)> {
+        let length = end_ns.saturating_sub(self.start_ns.unwrap_or(end_ns));
+        let dispersion = |(windows, scale): (&mut Windows, u64)| {
+            let whole = length / scale;
+            // The last window may not be over.
+            if windows.current < whole {
+                windows.close();
+            }
+            windows.dispersion(whole).map(|dispersion| (scale as f64 / 1e9, dispersion))
+        };
+        self.windows.iter_mut().zip(SCALES).filter_map(dispersion).collect()
+    }
+}
+
 /// The pace of a process: whether its arrivals depend on completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -202,9 +235,8 @@ impl Paces {
 /// Follows arrivals.
 #[derive(Debug, Default)]
 pub(crate) struct ArrivalFollower {
-    start_ns: Option<u64>,
-    last_ns: u64,
-    windows: [Windows; SCALES.len()],
+    last_ns: Option<u64>,
+    scales: Scales,
     processes: HashMap<u32, Process>,
     paces: Paces,
     found: Arrivals,
@@ -213,18 +245,11 @@ pub(crate) struct ArrivalFollower {
 impl ArrivalFollower {
     pub(crate) fn arrived(&mut self, request: &Request) {
         let now = request.time_ns;
-        match self.start_ns {
-            Some(start) => {
-                measure(&mut self.found.gaps, now.saturating_sub(self.last_ns));
-                let since = now.saturating_sub(start);
-                self.windows.iter_mut().zip(SCALES).for_each(|(windows, scale)| windows.add(since / scale));
-            }
-            None => {
-                self.start_ns = Some(now);
-                self.windows.iter_mut().for_each(|windows| windows.add(0));
-            }
+        self.scales.add(now);
+        if let Some(last) = self.last_ns {
+            measure(&mut self.found.gaps, now.saturating_sub(last));
         }
-        self.last_ns = self.last_ns.max(now);
+        self.last_ns = self.last_ns.max(Some(now));
         if self.processes.len() >= MOST_PROCESSES && !self.processes.contains_key(&request.process) {
             let gone = self.processes.extract_if(|_, process| process.in_flight == 0);
             gone.for_each(|(_, process)| self.paces.add(&process));
@@ -243,16 +268,7 @@ impl ArrivalFollower {
     }
 
     pub(crate) fn finish(mut self, end_ns: u64) -> Arrivals {
-        let length = end_ns.saturating_sub(self.start_ns.unwrap_or(end_ns));
-        for (windows, scale) in self.windows.iter_mut().zip(SCALES) {
-            let whole = length / scale;
-            // The last window may not be over.
-            if windows.current < whole {
-                windows.close();
-            }
-            let found = windows.dispersion(whole);
-            self.found.dispersion.extend(found.map(|dispersion| (scale as f64 / 1e9, dispersion)));
-        }
+        self.found.dispersion = self.scales.finish(end_ns);
         self.processes.values().for_each(|process| self.paces.add(process));
         self.found.pace = self.paces.pace();
         if self.found.pace == Pace::Closed {

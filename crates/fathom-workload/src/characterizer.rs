@@ -2,6 +2,7 @@
 
 use crate::arrivals::ArrivalFollower;
 use crate::depth::DepthFollower;
+use crate::parts::PartFinder;
 use crate::places::Mapper;
 use crate::profile::{Cycle, DeviceProfile, DirectionProfile, Flushes, Moment, Profile};
 use crate::programs::Census;
@@ -48,11 +49,36 @@ pub struct Characterizer {
     service: ServiceMeter,
     census: Census,
     places: Mapper,
+    parts: Option<PartFinder>,
     over_time: Timeline<Bins>,
     start_ns: Option<u64>,
     end_ns: u64,
+    /// Times of day, and of the trace's clock once that is known, between which events count.
+    window: Option<Window>,
     /// The time at which the depth changed last.
     depth_ns: u64,
+}
+
+/// A span of time in ns.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    wall: (u64, u64),
+    clock: Option<(u64, u64)>,
+}
+
+impl Window {
+    /// Translates to the clock of a recording that read `clock_ns` at `wall_ns`.
+    fn translate(&mut self, wall_ns: u64, clock_ns: u64) {
+        let translated = |time: u64| {
+            let clock = i128::from(time) - i128::from(wall_ns) + i128::from(clock_ns);
+            u64::try_from(clock.max(0)).unwrap_or(u64::MAX)
+        };
+        self.clock = Some((translated(self.wall.0), translated(self.wall.1)));
+    }
+
+    fn holds(&self, time_ns: u64) -> bool {
+        self.clock.is_none_or(|(start, end)| (start..=end).contains(&time_ns))
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -80,10 +106,23 @@ impl Bin for Bins {
 }
 
 impl Characterizer {
+    /// Also finds the parts from which a model is made.
+    pub fn with_parts() -> Characterizer {
+        Characterizer { parts: Some(PartFinder::default()), ..Characterizer::default() }
+    }
+
+    /// Leaves out events before and after these times of day in ns since 1970, if the trace says what time its clock has.
+    pub fn between(self, start_ns: u64, end_ns: u64) -> Characterizer {
+        Characterizer { window: Some(Window { wall: (start_ns, end_ns), clock: None }), ..self }
+    }
+
     /// Takes the next event and, if it is a message, its text. Time must not decrease.
     pub fn add(&mut self, event: &Event, message: &[u8]) {
         if event.action == TraceAction::Note {
             self.take_message(event, message);
+            return;
+        }
+        if self.window.is_some_and(|window| !window.holds(event.time_ns)) {
             return;
         }
         let mut follower = std::mem::take(&mut self.follower);
@@ -112,6 +151,9 @@ impl Characterizer {
             code::PROCESS => self.census.name(event.pid, text()),
             code::MESSAGE => {
                 if let Some(Note::Begin(begin)) = Note::of_payload(message) {
+                    if let Some(window) = &mut self.window {
+                        window.translate(begin.wall_ns, begin.clock_ns);
+                    }
                     self.recorded = begin.devices;
                 }
             }
@@ -134,7 +176,15 @@ impl Characterizer {
             device.requests += 1;
             device.bytes += u64::from(request.bytes);
             self.sizes[place].add(request);
-            self.streams.add(request);
+            let parts = &mut self.parts;
+            self.streams.add(request, |request, is_stream| {
+                if let Some(parts) = parts {
+                    parts.add(request, is_stream);
+                }
+            });
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.arrived(request);
         }
         self.space.add(request);
         self.places.add(request);
@@ -194,7 +244,12 @@ impl Characterizer {
         self.over_time.at(self.end_ns);
         let has_completions = self.follower.has_completions();
         let devices = devices(self.devices, &self.recorded);
-        let (streams, most_streams) = self.streams.finish();
+        let mut finder = self.parts.take();
+        let (streams, most_streams) = self.streams.finish(|request, is_stream| {
+            if let Some(parts) = &mut finder {
+                parts.add(request, is_stream);
+            }
+        });
         let (space, working_set) = self.space.finish(self.end_ns);
         let moments = moments(&self.over_time, &working_set, has_completions);
         let parts = Direction::ALL.into_iter().zip(self.sizes).zip(streams).zip(self.service.finish());
@@ -222,7 +277,6 @@ impl Characterizer {
             directions,
             flushes: self.flushes,
             most_streams,
-
             space,
             arrivals: self.arrivals.finish(self.end_ns),
             depth: has_completions.then(|| self.depth.finish()),
@@ -230,6 +284,7 @@ impl Characterizer {
             programs: self.census.finish(),
             over_time: moments,
             maps: self.places.finish(self.end_ns),
+            parts: finder.map_or_else(Vec::new, |parts| parts.finish(self.end_ns)),
             incomplete: if has_completions { self.follower.incomplete() } else { 0 },
         }
     }

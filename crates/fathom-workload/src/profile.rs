@@ -2,6 +2,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::depth::Depth;
+use crate::parts::Part;
 use crate::places::Map;
 use crate::programs::Program;
 use crate::service::Service;
@@ -34,7 +35,6 @@ pub struct Profile {
     pub most_streams: f64,
     /// Use of the address space.
     pub space: Space,
-
     /// Arrivals of requests.
     pub arrivals: Arrivals,
     /// Requests in flight; `None` if the trace has no completions.
@@ -47,6 +47,9 @@ pub struct Profile {
     pub over_time: Vec<Moment>,
     /// Accesses by place and time.
     pub maps: Vec<Map>,
+    /// Parts from which a model can be made, if [`Characterizer::with_parts`](crate::Characterizer::with_parts) asked for them.
+    #[serde(skip)]
+    pub parts: Vec<Part>,
     /// Requests whose completion is not in the trace, though others are.
     pub incomplete: u64,
 }
@@ -142,15 +145,15 @@ pub struct Moment {
 }
 
 /// A direction by its word.
-mod word {
+pub(crate) mod word {
     use fathom_stats::Direction;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(direction.word())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Direction, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Direction, D::Error> {
         let word = String::deserialize(deserializer)?;
         Direction::from_word(&word).ok_or_else(|| D::Error::custom("not a direction"))
     }

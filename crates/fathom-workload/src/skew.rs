@@ -53,8 +53,7 @@ pub struct Skew {
 
 /// The skew of sampled blocks, of which `unit` are accessed together; `None` without blocks that were accessed again, which say nothing about popularity.
 pub fn skew(popularity: &Popularity, unit: f64) -> Option<Skew> {
-    let total: u64 = popularity.counts.iter().sum();
-    if popularity.counts.len() < 2 || total as f64 <= popularity.counts.len() as f64 * 1.05 {
+    if !popularity.is_reused() {
         return None;
     }
     let seen = Seen::of(popularity, unit);
@@ -71,6 +70,21 @@ pub fn skew(popularity: &Popularity, unit: f64) -> Option<Skew> {
         uniform_error: uniform.0,
         span: (span * BLOCK as f64) as u64,
     })
+}
+
+/// The distribution of each kind that comes closest, and the blocks that it spans; none without blocks that were accessed again.
+pub fn fits(popularity: &Popularity, unit: f64) -> Vec<(Model, f64)> {
+    if !popularity.is_reused() {
+        return Vec::new();
+    }
+    let seen = Seen::of(popularity, unit);
+    let all = candidates(&seen).into_iter().chain([Model::Uniform]);
+    all.map(|model| (model, seen.span(model))).collect()
+}
+
+/// The largest distance between the curves of two popularities, as a share of the accesses.
+pub fn distance(one: &Popularity, other: &Popularity) -> f64 {
+    Seen::of(one, 1.0).distance(&Seen::of(other, 1.0).curve)
 }
 
 /// A curve of popularity: ascending shares of blocks and of accesses.
@@ -103,6 +117,8 @@ fn curve(mut classes: Vec<(f64, f64)>) -> Curve {
 /// The skew that a trace shows.
 struct Seen {
     curve: Curve,
+    /// Accesses per block, and number of such blocks, the most popular first.
+    classes: Vec<(f64, f64)>,
     /// Accessed blocks.
     blocks: f64,
     /// Accesses.
@@ -131,24 +147,21 @@ impl Seen {
         } else if let Some(first) = classes.first_mut() {
             first.1 = (first.1 - (sampled - accesses) / first.0).max(1.0);
         }
-        Seen { curve: curve(classes), blocks, accesses, unit }
+        Seen { curve: curve(classes.clone()), classes, blocks, accesses, unit }
     }
 
     /// The largest distance of a model from the curve, and the blocks that it spans.
     fn fit(&self, model: Model) -> (f64, f64) {
         let span = self.span(model);
         let mut seen = Vec::new();
-        for (mean, blocks) in self.classes(model, span) {
-            match mean > CERTAIN {
-                true => seen.push((mean, blocks)),
-                false => add_by_chance(mean, blocks, &mut seen),
-            }
-        }
-        let expected = curve(seen);
-        let places = self.curve.iter().chain(&expected).map(|point| point.0);
-        let error =
-            places.map(|place| (at(&self.curve, place) - at(&expected, place)).abs()).fold(0.0, f64::max);
-        (error, span)
+        self.classes(model, span).for_each(|(mean, blocks)| add_by_chance(mean, blocks, &mut seen));
+        (self.distance(&curve(seen)), span)
+    }
+
+    /// The largest distance of a curve from the one seen.
+    fn distance(&self, expected: &Curve) -> f64 {
+        let places = self.curve.iter().chain(expected).map(|point| point.0);
+        places.map(|place| (at(&self.curve, place) - at(expected, place)).abs()).fold(0.0, f64::max)
     }
 
     /// The classes of a model that spans this many blocks.
@@ -181,12 +194,136 @@ impl Seen {
 
 /// Blocks by how often chance accesses them at this mean; those that it leaves out are not seen.
 fn add_by_chance(mean: f64, blocks: f64, seen: &mut Vec<(f64, f64)>) {
+    if mean > CERTAIN {
+        seen.push((mean, blocks));
+        return;
+    }
     let last = (mean + 9.0 * mean.sqrt() + 9.0) as u32;
     let mut probability = (-mean).exp();
     for count in 1..=last {
         probability *= mean / f64::from(count);
         seen.push((f64::from(count), blocks * probability));
     }
+}
+
+/// Zones that together have the popularity of a trace's blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zones {
+    /// Percent of the accesses, and number of blocks that are equally popular; the most popular first.
+    pub hot: Vec<(u32, f64)>,
+    /// Number of blocks that have the other accesses, one each.
+    pub once: f64,
+    /// The largest distance from the curve of the trace, as a share of the accesses.
+    pub error: f64,
+}
+
+/// Percent of the accesses at which zones end at first; those that chance alone explains are joined.
+const ZONE_ENDS: [u32; 12] = [5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100];
+
+/// Zones for these blocks, of which `unit` are accessed together. A zone with fewer accesses per block than `once` is one whose
+/// blocks come once.
+pub fn zones(popularity: &Popularity, unit: f64, once: f64) -> Option<Zones> {
+    if !popularity.is_reused() {
+        return None;
+    }
+    let seen = Seen::of(popularity, unit);
+    let all: Vec<Zone> = seen.zones();
+    let candidates = [0.0, 1.0, 2.0, 4.0].into_iter().flat_map(|tolerance| {
+        let joined = join(&all, tolerance);
+        [0.0, once].map(|once| seen.with_sizes(&joined, once))
+    });
+    candidates.min_by(|a, b| a.error.total_cmp(&b.error))
+}
+
+/// Blocks next to each other in the order of popularity.
+#[derive(Clone, Copy, Debug)]
+struct Zone {
+    percent: u32,
+    accesses: f64,
+    blocks: f64,
+}
+
+impl Zone {
+    fn mean(&self) -> f64 {
+        self.accesses / self.blocks.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Joins zones whose means differ by no more than this many standard deviations of chance.
+fn join(zones: &[Zone], tolerance: f64) -> Vec<Zone> {
+    let mut joined: Vec<Zone> = Vec::new();
+    for zone in zones {
+        match joined.last_mut() {
+            Some(last) if last.mean() <= zone.mean() + tolerance * zone.mean().sqrt() => {
+                last.percent += zone.percent;
+                last.accesses += zone.accesses;
+                last.blocks += zone.blocks;
+            }
+            _ => joined.push(*zone),
+        }
+    }
+    joined
+}
+
+impl Seen {
+    /// The accessed blocks, divided where zones end.
+    fn zones(&self) -> Vec<Zone> {
+        let mut zones = Vec::new();
+        let mut classes = self.classes.iter().copied();
+        let mut class = classes.next();
+        let mut before = 0;
+        for end in ZONE_ENDS {
+            let wanted = self.accesses * f64::from(end - before) / 100.0;
+            let mut zone = Zone { percent: end - before, accesses: 0.0, blocks: 0.0 };
+            before = end;
+            while let Some((count, number)) = class {
+                let taken = number.min((wanted - zone.accesses) / count);
+                zone.accesses += taken * count;
+                zone.blocks += taken;
+                class = if taken < number { Some((count, number - taken)) } else { classes.next() };
+                if zone.accesses >= wanted * (1.0 - 1e-9) {
+                    break;
+                }
+            }
+            if zone.blocks > 0.0 {
+                zones.push(zone);
+            }
+        }
+        zones
+    }
+
+    /// Sizes of zones of which chance accesses as many blocks as were accessed.
+    fn with_sizes(&self, zones: &[Zone], once: f64) -> Zones {
+        let mut found = Zones { hot: Vec::new(), once: 0.0, error: 0.0 };
+        let mut seen = Vec::new();
+        for (number, zone) in zones.iter().enumerate() {
+            let is_last = number + 1 == zones.len();
+            if is_last && zone.mean() < once {
+                found.once = zone.accesses;
+                seen.push((1.0, zone.accesses));
+                continue;
+            }
+            let mean = mean_of_all(zone.mean());
+            let blocks = zone.accesses / mean;
+            found.hot.push((zone.percent, blocks));
+            add_by_chance(mean, blocks, &mut seen);
+        }
+        found.error = self.distance(&curve(seen));
+        found
+    }
+}
+
+/// The mean of all blocks of a zone, from the mean of those that chance accesses.
+fn mean_of_all(of_accessed: f64) -> f64 {
+    let (mut low, mut high) = (1e-3, of_accessed.max(1e-3));
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        match middle / -(-middle).exp_m1() < of_accessed {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    high
 }
 
 impl Model {

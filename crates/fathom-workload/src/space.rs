@@ -57,6 +57,14 @@ pub struct Space {
     pub writes: Popularity,
 }
 
+impl Space {
+    /// True if at least half of the blocks that were read were written, too, or the other way round.
+    pub fn is_shared(&self) -> bool {
+        let both = (self.read_footprint + self.written_footprint).saturating_sub(self.footprint);
+        both > 0 && both * 2 >= self.read_footprint.min(self.written_footprint)
+    }
+}
+
 /// Limits of the times of reads after writes, ns.
 const AFTER_WRITE: [u64; 4] = [100_000_000, 1_000_000_000, 10_000_000_000, u64::MAX];
 
@@ -74,10 +82,7 @@ struct Block {
 struct Sample {
     /// By hash.
     blocks: HashMap<u64, Block>,
-    /// Hashes of the sampled blocks; the largest leave first.
-    hashes: BinaryHeap<u64>,
-    /// Hashes above this one are no longer sampled.
-    threshold: Option<u64>,
+    sampled: Sampled,
     order: Order,
     /// Reuses, each weighted by how many a sampled one stands for, by the power of two of the blocks in between.
     distances: Vec<f64>,
@@ -85,17 +90,83 @@ struct Sample {
     after_write: [f64; AFTER_WRITE.len()],
 }
 
-impl Sample {
+/// Which blocks are in a sample.
+#[derive(Debug, Default)]
+struct Sampled {
+    /// Hashes of the sampled blocks; the largest leave first.
+    hashes: BinaryHeap<u64>,
+    /// Hashes above this one are no longer sampled.
+    threshold: Option<u64>,
+}
+
+impl Sampled {
     /// How many blocks a sampled one stands for.
     fn weight(&self) -> f64 {
         self.threshold.map_or(1.0, |threshold| (u64::MAX as f64) / (threshold as f64 + 1.0))
     }
 
-    fn access(&mut self, hash: u64, time_ns: u64, is_write: bool) {
-        if self.threshold.is_some_and(|threshold| hash > threshold) {
+    fn takes(&self, hash: u64) -> bool {
+        self.threshold.is_none_or(|threshold| hash <= threshold)
+    }
+
+    /// Adds a block; returns the one that leaves the sample for it.
+    fn add(&mut self, hash: u64) -> Option<u64> {
+        self.hashes.push(hash);
+        if self.hashes.len() <= MOST_BLOCKS {
+            return None;
+        }
+        let largest = self.hashes.pop()?;
+        self.threshold = Some(largest - 1);
+        Some(largest)
+    }
+}
+
+/// Counts the accesses to each sampled block.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    counts: HashMap<u64, u64>,
+    sampled: Sampled,
+    accesses: u64,
+}
+
+impl Counter {
+    /// Counts the blocks of a request.
+    pub(crate) fn add(&mut self, request: &Request) {
+        hashes(request).for_each(|hash| self.count(hash));
+    }
+
+    /// Counts the place where a request begins.
+    pub(crate) fn add_start(&mut self, request: &Request) {
+        self.count(hash(request.device, request.sector));
+    }
+
+    fn count(&mut self, hash: u64) {
+        self.accesses += 1;
+        if !self.sampled.takes(hash) {
             return;
         }
-        let weight = self.weight();
+        match self.counts.entry(hash) {
+            Entry::Occupied(mut entry) => *entry.get_mut() += 1,
+            Entry::Vacant(entry) => {
+                entry.insert(1);
+                if let Some(left) = self.sampled.add(hash) {
+                    self.counts.remove(&left);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Popularity {
+        Popularity::of(self.counts.into_values().collect(), self.sampled.weight(), self.accesses)
+    }
+}
+
+impl Sample {
+    fn access(&mut self, hash: u64, time_ns: u64, is_write: bool) {
+        if !self.sampled.takes(hash) {
+            return;
+        }
+        let weight = self.sampled.weight();
         if let Some(between) = self.order.access(hash) {
             let blocks = (f64::from(between) * weight).max(1.0);
             let class = (blocks.log2().ceil() as usize).min(MOST_CLASSES - 1);
@@ -122,20 +193,10 @@ impl Sample {
             }
         }
         (block.last_was_write, block.last_ns) = (is_write, time_ns);
-        if is_new {
-            self.hashes.push(hash);
-            if self.blocks.len() > MOST_BLOCKS {
-                self.sample_less();
-            }
+        if is_new && let Some(left) = self.sampled.add(hash) {
+            self.blocks.remove(&left);
+            self.order.remove(left);
         }
-    }
-
-    /// Forgets the block with the largest hash, and all that would come above it.
-    fn sample_less(&mut self) {
-        let Some(largest) = self.hashes.pop() else { return };
-        self.blocks.remove(&largest);
-        self.order.remove(largest);
-        self.threshold = Some(largest - 1);
     }
 }
 
@@ -155,24 +216,21 @@ impl Sampler {
         if request.bytes == 0 || request.direction == Direction::Trim {
             return;
         }
-        let first = request.sector / SECTORS;
-        // No device takes requests that are much larger than this, so only a damaged trace has them.
-        let last = (request.end().saturating_sub(1) / SECTORS).min(first + MOST_OF_REQUEST);
         let is_write = request.direction == Direction::Write;
-        let count = last - first + 1;
-        self.accesses += count;
-        *(if is_write { &mut self.writes } else { &mut self.reads }) += count;
-        for block in first..=last {
-            let hash = hash(request.device, block);
+        let mut count = 0;
+        for hash in hashes(request) {
+            count += 1;
             distinct.add(hash);
             self.sample.access(hash, request.time_ns, is_write);
         }
+        self.accesses += count;
+        *(if is_write { &mut self.writes } else { &mut self.reads }) += count;
     }
 
     /// The use of the space; and bytes accessed per bin of the timeline, with those up to its end.
     pub(crate) fn finish(mut self, end_ns: u64) -> (Space, Vec<(f64, f64)>) {
         self.distinct.at(end_ns);
-        let weight = self.sample.weight();
+        let weight = self.sample.sampled.weight();
         let accesses = self.accesses.max(1) as f64;
         let bytes = |number: usize| (number as f64 * weight * BLOCK as f64) as u64;
         let with = |wanted: fn(&Block) -> bool| {
@@ -195,16 +253,14 @@ impl Sampler {
         let popularity = |count: fn(&Block) -> u32, accesses: u64| {
             let counts =
                 self.sample.blocks.values().map(|block| u64::from(count(block))).filter(|count| *count > 0);
-            let mut counts: Vec<u64> = counts.collect();
-            counts.sort_unstable_by(|a, b| b.cmp(a));
-            Popularity { counts, weight, accesses }
+            Popularity::of(counts.collect(), weight, accesses)
         };
         let space = Space {
             footprint: bytes(self.sample.blocks.len()),
             read_footprint: with(|block| block.reads > 0),
             written_footprint: with(|block| block.writes > 0),
             accesses: self.accesses,
-            is_exact: self.sample.threshold.is_none(),
+            is_exact: self.sample.sampled.threshold.is_none(),
             reused: (sum / accesses).min(1.0),
             reuse,
             read_after_write: read_after_write.filter(|(limit, _)| limit.is_finite()).collect(),
@@ -230,6 +286,24 @@ pub struct Popularity {
     pub weight: f64,
     /// All accesses.
     pub accesses: u64,
+}
+
+impl Popularity {
+    fn of(mut counts: Vec<u64>, weight: f64, accesses: u64) -> Popularity {
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        Popularity { counts, weight, accesses }
+    }
+
+    /// True if some blocks were accessed again; the others say nothing about popularity.
+    pub(crate) fn is_reused(&self) -> bool {
+        let total: u64 = self.counts.iter().sum();
+        self.counts.len() >= 2 && total as f64 > self.counts.len() as f64 * 1.05
+    }
+
+    /// Bytes of the accessed blocks, estimated from the sample.
+    pub fn footprint(&self) -> u64 {
+        (self.counts.len() as f64 * self.weight * BLOCK as f64) as u64
+    }
 }
 
 /// The order of last accesses, as positions in a Fenwick tree.
@@ -338,6 +412,14 @@ impl Bin for Distinct {
     fn absorb(&mut self, next: Distinct) {
         self.merge(&next);
     }
+}
+
+/// The hashes of a request's blocks.
+fn hashes(request: &Request) -> impl Iterator<Item = u64> + use<> {
+    let (device, first) = (request.device, request.sector / SECTORS);
+    // No device takes requests that are much larger than this, so only a damaged trace has them.
+    let last = (request.end().saturating_sub(1) / SECTORS).min(first + MOST_OF_REQUEST);
+    (first..=last).map(move |block| hash(device, block))
 }
 
 /// A hash of a block's address: the finalizer of SplitMix64, which permutes all numbers of 64 bits.

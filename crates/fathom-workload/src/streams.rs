@@ -1,4 +1,6 @@
 //! Sequential streams: requests that begin where an earlier one of the same direction ended. Many streams may be interleaved.
+//!
+//! Whether a request is part of a stream is known once its run has [`SHORTEST_RUN`] requests, or has ended before.
 
 use crate::requests::Request;
 use crate::timeline::{Bin, Timeline};
@@ -11,6 +13,9 @@ use std::collections::HashMap;
 const FOLLOWED: usize = 256;
 /// Maximum number of requests remembered as possible starts of streams.
 const BEGUN: usize = 8192;
+/// Requests of a stream may arrive in another order: a run that began at most this long ago is joined to the one that ends where it
+/// begins, ns.
+const REORDERED: u64 = 10_000_000;
 /// Minimum number of requests in a sequential run.
 pub const SHORTEST_RUN: u64 = 4;
 
@@ -60,11 +65,14 @@ type Place = (Device, Direction, u64);
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
+    start: u64,
     place: Place,
     requests: u64,
     bytes: u64,
     first_ns: u64,
     last_ns: u64,
+    /// Its first requests, while it is too short for a stream.
+    first: [Request; SHORTEST_RUN as usize - 1],
     /// It went on since the hand of its table passed it.
     is_recent: bool,
 }
@@ -72,21 +80,60 @@ struct Run {
 impl Run {
     fn of(request: &Request) -> Run {
         Run {
+            start: request.sector,
             place: (request.device, request.direction, request.end()),
             requests: 1,
             bytes: u64::from(request.bytes),
             first_ns: request.time_ns,
             last_ns: request.time_ns,
+            first: [*request; SHORTEST_RUN as usize - 1],
             is_recent: false,
         }
     }
 
-    fn go_on(&mut self, request: &Request) {
+    fn go_on(&mut self, request: &Request, mut found: impl FnMut(&Request, bool)) {
+        if let Some(early) = self.first.get_mut(self.requests as usize) {
+            *early = *request;
+        } else {
+            if self.requests + 1 == SHORTEST_RUN {
+                self.first.iter().for_each(|early| found(early, true));
+            }
+            found(request, true);
+        }
         self.place.2 = request.end();
         self.requests += 1;
         self.bytes += u64::from(request.bytes);
         self.last_ns = self.last_ns.max(request.time_ns);
         self.is_recent = true;
+    }
+
+    /// The requests that are not known to be part of a stream yet.
+    fn early(&self) -> &[Request] {
+        match self.requests < SHORTEST_RUN {
+            true => &self.first[..self.requests as usize],
+            false => &[],
+        }
+    }
+
+    /// Adds the run that begins where this one ends.
+    fn join(&mut self, after: &Run, mut found: impl FnMut(&Request, bool)) {
+        let requests = self.requests + after.requests;
+        if requests >= SHORTEST_RUN {
+            self.early().iter().chain(after.early()).for_each(|early| found(early, true));
+        } else {
+            let own = self.requests as usize;
+            self.first[own..requests as usize].copy_from_slice(after.early());
+        }
+        self.place = after.place;
+        self.requests = requests;
+        self.bytes += after.bytes;
+        self.first_ns = self.first_ns.min(after.first_ns);
+        self.last_ns = self.last_ns.max(after.last_ns);
+        self.is_recent = true;
+    }
+
+    fn start(&self) -> Place {
+        (self.place.0, self.place.1, self.start)
     }
 }
 
@@ -94,17 +141,29 @@ impl Run {
 #[derive(Debug)]
 struct Table {
     slots: Vec<Option<Run>>,
+    /// Slots without a run.
+    free: Vec<usize>,
     hand: usize,
     most: usize,
 }
 
 impl Table {
     fn new(most: usize) -> Table {
-        Table { slots: Vec::new(), hand: 0, most }
+        Table { slots: Vec::new(), free: Vec::new(), hand: 0, most }
+    }
+
+    /// Takes the run out of a slot, which is the next to be used.
+    fn take(&mut self, index: usize) -> Run {
+        self.free.push(index);
+        self.slots[index].take().expect("places and starts lead to runs")
     }
 
     /// The slot of a new run, and the run that was there.
     fn put(&mut self, run: Run) -> (usize, Option<Run>) {
+        if let Some(index) = self.free.pop() {
+            self.slots[index] = Some(run);
+            return (index, None);
+        }
         if self.slots.len() < self.most {
             self.slots.push(Some(run));
             return (self.slots.len() - 1, None);
@@ -127,6 +186,8 @@ pub(crate) struct StreamFinder {
     streams: Table,
     /// Where each run goes on: in which table, and where there.
     places: HashMap<Place, (bool, usize)>,
+    /// Where each run began.
+    starts: HashMap<Place, (bool, usize)>,
     found: [Streams; 3],
     lasted: Timeline<Lasted>,
 }
@@ -137,6 +198,7 @@ impl Default for StreamFinder {
             begun: Table::new(BEGUN),
             streams: Table::new(FOLLOWED),
             places: HashMap::new(),
+            starts: HashMap::new(),
             found: Default::default(),
             lasted: Timeline::default(),
         }
@@ -144,53 +206,78 @@ impl Default for StreamFinder {
 }
 
 impl StreamFinder {
-    pub(crate) fn add(&mut self, request: &Request) {
+    /// Takes the next request. `found` gets each request once, here or in [`StreamFinder::finish`], and whether it is part of a stream.
+    pub(crate) fn add(&mut self, request: &Request, mut found: impl FnMut(&Request, bool)) {
         if self.begun.slots.is_empty() {
             // Streams end in any order, and none began before this request.
             self.lasted.at(request.time_ns);
         }
-        let next = (request.device, request.direction, request.end());
         let run = match self.places.remove(&(request.device, request.direction, request.sector)) {
-            Some((true, index)) => {
-                if let Some(run) = &mut self.streams.slots[index] {
-                    run.go_on(request);
-                    self.places.insert(next, (true, index));
-                }
-                return;
+            Some(place) => {
+                let mut run = self.take(place);
+                run.go_on(request, &mut found);
+                run
             }
-            Some((false, index)) => self.begun.slots[index].take(),
-            None => None,
+            None => Run::of(request),
         };
-        let (is_stream, run) = match run {
-            Some(mut run) => {
-                run.go_on(request);
-                (true, run)
-            }
-            None => (false, Run::of(request)),
-        };
-        let table = if is_stream { &mut self.streams } else { &mut self.begun };
-        let (index, old) = table.put(run);
-        if let Some(old) = old {
-            if self.places.get(&old.place) == Some(&(is_stream, index)) {
-                self.places.remove(&old.place);
-            }
-            self.end(&old);
-        }
-        // Two runs that meet go on as the newer one.
-        self.places.insert(next, (is_stream, index));
+        self.put(run, request.time_ns, found);
     }
 
-    fn end(&mut self, run: &Run) {
+    /// Puts a run into its table, joined with the one that begins where it ends, if that began just before.
+    fn put(&mut self, mut run: Run, now_ns: u64, mut found: impl FnMut(&Request, bool)) {
+        let after = self.starts.get(&run.place).copied();
+        let after = after.filter(|place| {
+            let begun = self.table(place.0).slots[place.1].map_or(0, |after| after.first_ns);
+            now_ns.saturating_sub(begun) <= REORDERED
+        });
+        if let Some(place) = after {
+            let after = self.take(place);
+            self.places.remove(&after.place);
+            run.join(&after, &mut found);
+        }
+        let is_stream = run.requests > 1;
+        let (index, old) = self.table(is_stream).put(run);
+        if let Some(old) = old {
+            self.forget(&old, (is_stream, index));
+            self.end(&old, &mut found);
+        }
+        // Two runs that meet go on as the newer one.
+        self.places.insert(run.place, (is_stream, index));
+        self.starts.insert(run.start(), (is_stream, index));
+    }
+
+    fn table(&mut self, is_stream: bool) -> &mut Table {
+        if is_stream { &mut self.streams } else { &mut self.begun }
+    }
+
+    /// Takes a run out of its slot.
+    fn take(&mut self, place: (bool, usize)) -> Run {
+        let run = self.table(place.0).take(place.1);
+        self.forget(&run, place);
+        run
+    }
+
+    /// Removes what leads to a run in this slot.
+    fn forget(&mut self, run: &Run, place: (bool, usize)) {
+        for (map, key) in [(&mut self.places, run.place), (&mut self.starts, run.start())] {
+            if map.get(&key) == Some(&place) {
+                map.remove(&key);
+            }
+        }
+    }
+
+    fn end(&mut self, run: &Run, mut found: impl FnMut(&Request, bool)) {
         self.found[run.place.1.index()].add(run);
         if run.requests >= SHORTEST_RUN {
             self.lasted.share(run.first_ns, run.last_ns, |bin, ns| bin.0 += ns);
         }
+        run.early().iter().for_each(|request| found(request, false));
     }
 
     /// The streams of each direction, and the largest mean number of concurrent streams in a bin of the timeline.
-    pub(crate) fn finish(mut self) -> ([Streams; 3], f64) {
+    pub(crate) fn finish(mut self, mut found: impl FnMut(&Request, bool)) -> ([Streams; 3], f64) {
         for table in [std::mem::take(&mut self.begun.slots), std::mem::take(&mut self.streams.slots)] {
-            table.iter().flatten().for_each(|run| self.end(run));
+            table.iter().flatten().for_each(|run| self.end(run, &mut found));
         }
         let longest = self.lasted.bins().iter().map(|bin| bin.0).max().unwrap_or(0);
         (self.found, longest as f64 / self.lasted.width_ns() as f64)
@@ -212,11 +299,11 @@ mod tests {
         let mut finder = StreamFinder::default();
         for step in 0..1000u64 {
             for stream in 0..3 {
-                finder.add(&request(step * 1_000_000, stream * (1 << 30) + step * 8));
+                finder.add(&request(step * 1_000_000, stream * (1 << 30) + step * 8), |_, _| {});
             }
-            finder.add(&request(step * 1_000_000, (step * 7919 + 13) << 20));
+            finder.add(&request(step * 1_000_000, (step * 7919 + 13) << 20), |_, _| {});
         }
-        let (found, most) = finder.finish();
+        let (found, most) = finder.finish(|_, _| {});
         let reads = &found[0];
         assert_eq!((reads.sequential_requests, reads.sequential_runs), (3000, 3));
         assert!((most - 3.0).abs() < 0.1, "{most}");
@@ -225,23 +312,41 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_whose_requests_change_places_is_one_run() {
+        let mut finder = StreamFinder::default();
+        for step in 0..1000u64 {
+            // Each two come the other way round.
+            finder.add(&request(step * 100_000, (step ^ 1) * 8), |_, _| {});
+        }
+        let reads = &finder.finish(|_, _| {}).0[0];
+        assert_eq!((reads.sequential_requests, reads.sequential_runs), (1000, 1));
+    }
+
+    #[test]
     fn a_slow_stream_survives_many_random_requests() {
         let mut finder = StreamFinder::default();
         for step in 0..100_000u64 {
-            finder.add(&request(step, 1 << 40 | (step * 7919) << 10));
+            finder.add(&request(step, 1 << 40 | (step * 7919) << 10), |_, _| {});
             if step % 2000 == 0 {
-                finder.add(&request(step, step / 2000 * 8));
+                finder.add(&request(step, step / 2000 * 8), |_, _| {});
             }
         }
-        assert_eq!(finder.finish().0[0].sequential_requests, 50);
+        assert_eq!(finder.finish(|_, _| {}).0[0].sequential_requests, 50);
     }
 
     proptest! {
         #[test]
         fn every_request_is_in_one_run(sectors in prop::collection::vec(0u64..400, 0..1500)) {
-            let mut finder = StreamFinder::default();
-            sectors.iter().enumerate().for_each(|(time, sector)| finder.add(&request(time as u64, sector * 8)));
-            let (found, _) = finder.finish();
+                        let mut finder = StreamFinder::default();
+            let mut classified = Vec::new();
+            for (time, sector) in sectors.iter().enumerate() {
+                finder.add(&request(time as u64, sector * 8), |request, is_stream| classified.push((request.time_ns, is_stream)));
+            }
+            let (found, _) = finder.finish(|request, is_stream| classified.push((request.time_ns, is_stream)));
+            let in_streams = classified.iter().filter(|(_, is_stream)| *is_stream).count();
+            prop_assert_eq!(in_streams as u64, found[0].sequential_requests);
+            classified.sort_unstable();
+            prop_assert!(classified.iter().map(|(time, _)| *time).eq(0..sectors.len() as u64), "each one once");
             let runs = &found[0].runs;
             let least: u64 = runs.iter().enumerate().map(|(class, count)| count << class).sum();
             let most: u64 = runs.iter().enumerate().map(|(class, count)| count * ((2 << class) - 1)).sum();

@@ -141,7 +141,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ),
     ("fathom-trace", &["fathom-errors", "fathom-stats"]),
     ("fathom-verify", &["fathom-lanes", "fathom-random"]),
-    ("fathom-workload", &["fathom-stats", "fathom-trace"]),
+    ("fathom-workload", &["fathom-random", "fathom-stats", "fathom-trace"]),
     ("xtask", &[]),
 ];
 

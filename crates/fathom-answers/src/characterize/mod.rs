@@ -1,9 +1,9 @@
 //! `fathom characterize`: what load is this?
 
-mod output;
+pub(crate) mod output;
 mod page;
-mod sentence;
-mod trace;
+pub(crate) mod sentence;
+pub(crate) mod trace;
 
 use crate::table::Format;
 use crate::{Command, Runner, columns};
@@ -61,7 +61,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         return Ok(0);
     }
     match format {
-        Format::Json => streams.out.write_all(output::json(&found).as_bytes())?,
+        Format::Json => streams.out.write_all(output::json(&found)?.as_bytes())?,
         _ => crate::output::print_long(streams, &output::text(&found, columns::of_terminal()))?,
     }
     Ok(0)

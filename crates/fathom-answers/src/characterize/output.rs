@@ -5,10 +5,12 @@ use super::trace::Characterized;
 use crate::columns;
 use crate::figures;
 use crate::table::{Align, Table};
+use fathom_command::Failure;
 use fathom_stats::latency::LatencyStats;
 use fathom_workload::arrivals::Pace;
 use fathom_workload::skew::Model;
 use fathom_workload::{DirectionProfile, Profile};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 /// Version of the JSON document.
@@ -49,21 +51,33 @@ pub(super) fn text(found: &Characterized, limit: Option<usize>) -> String {
 }
 
 /// The profile, with the sentence and the caveats.
-pub(super) fn json(found: &Characterized) -> String {
-    let document = json!({
-        "fathom characterize": VERSION,
-        "trace": found.name,
-        "summary": sentence::sentence(found),
-        "caveats": caveats(found),
-        "lost": { "gaps": found.losses.gaps, "events": found.losses.events },
-        "skipped": found.complaints.count,
-        "profile": serde_json::to_value(&found.profile).unwrap_or(Json::Null),
-    });
-    format!("{document:#}\n")
+pub(super) fn json(found: &Characterized) -> Result<String, Failure> {
+    let lost = json!({ "gaps": found.losses.gaps, "events": found.losses.events });
+    crate::output::json(&Document {
+        version: VERSION,
+        trace: &found.name,
+        summary: sentence::sentence(found),
+        caveats: caveats(found),
+        lost,
+        skipped: found.complaints.count,
+        profile: &found.profile,
+    })
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(rename = "fathom characterize")]
+    version: u32,
+    trace: &'a str,
+    summary: String,
+    caveats: Vec<String>,
+    lost: Json,
+    skipped: u64,
+    profile: &'a Profile,
 }
 
 /// What is missing from the trace, and what follows for the figures.
-pub(super) fn caveats(found: &Characterized) -> Vec<String> {
+pub(crate) fn caveats(found: &Characterized) -> Vec<String> {
     let mut told = Vec::new();
     let profile = &found.profile;
     if found.losses.gaps > 0 {

@@ -18,7 +18,7 @@ const RANDOM: f64 = 0.2;
 const BURSTY: f64 = 10.0;
 
 /// The whole sentence.
-pub(super) fn sentence(found: &Characterized) -> String {
+pub(crate) fn sentence(found: &Characterized) -> String {
     let profile = &found.profile;
     let mut parts = vec![requests(profile)];
     parts.extend(flushes(profile));

@@ -12,18 +12,26 @@ use std::path::Path;
 const BUFFER: usize = 256 << 10;
 
 /// A trace that was read.
-pub(super) struct Characterized {
+pub(crate) struct Characterized {
     /// Name of the trace.
-    pub(super) name: String,
-    pub(super) profile: Profile,
-    pub(super) losses: Losses,
-    pub(super) complaints: Complaints,
+    pub(crate) name: String,
+    pub(crate) profile: Profile,
+    pub(crate) losses: Losses,
+    pub(crate) complaints: Complaints,
     /// Why the trace ends early.
-    pub(super) cut_off: Option<String>,
+    pub(crate) cut_off: Option<String>,
 }
 
 /// Reads a trace to its end.
-pub(super) fn characterize(path: &Path) -> Result<Characterized, Failure> {
+pub(crate) fn characterize(path: &Path) -> Result<Characterized, Failure> {
+    characterize_with(path, Characterizer::default())
+}
+
+/// The same with a characterizer that leaves something out, or looks for more.
+pub(crate) fn characterize_with(
+    path: &Path,
+    mut characterizer: Characterizer,
+) -> Result<Characterized, Failure> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let unreadable = |error: TraceError| match error {
         TraceError::Io(error) => Failure::file(path, &error),
@@ -34,7 +42,7 @@ pub(super) fn characterize(path: &Path) -> Result<Characterized, Failure> {
     };
     let reader = open(path).and_then(fathom_trace::plain).map_err(|error| Failure::file(path, &error))?;
     let mut events = Events::open(reader).map_err(unreadable)?;
-    let mut characterizer = Characterizer::default();
+
     let cut_off = loop {
         match events.next() {
             Ok(Some(event)) => characterizer.add(&event, events.message()),

@@ -76,6 +76,7 @@ mod long_names;
 mod manual;
 mod metrics;
 mod mistakes;
+mod model;
 mod mounts;
 mod names;
 mod nbd;

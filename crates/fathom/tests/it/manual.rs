@@ -5,13 +5,14 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "quick",
     "fsync-check",
     "sweep",
     "curve",
     "record",
     "characterize",
+    "model",
     "pts",
     "compare",
     "report",

@@ -2,7 +2,7 @@
 
 use super::GivenVolume;
 use crate::Runner;
-use crate::device::{Facts, SECTOR, check_named_twice, check_room, path_of_new_file, refused};
+use crate::device::{Facts, SECTOR, check_named_twice, check_room, path_of_new_file, refused, whole_device};
 use fathom_command::Failure;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -71,27 +71,9 @@ pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundD
         return Ok(FoundDevice::file(path, Backing::File, bytes));
     }
     let facts = Facts::of(&metadata);
-    if facts.is_read_only() {
-        return Err(refused(named, "it is read only"));
-    }
-    let partitions = facts.partitions();
-    if !partitions.is_empty() {
-        return Err(refused(
-            named,
-            &format!(
-                "it has partitions ({}); name one of them, or remove the table first, if nothing on it is needed: wipefs --all {}",
-                partitions.join(" "),
-                path.display()
-            ),
-        ));
-    }
-    match facts.bytes() {
-        0 => Err(refused(named, "the kernel reports no size for it; it may have no medium")),
-        bytes => {
-            let (behind, serial) = (facts.behind(), facts.serial());
-            Ok(FoundDevice { path, backing: Backing::Device, bytes, behind, serial })
-        }
-    }
+    let bytes = whole_device(named, &path, &facts, true)?;
+    let (behind, serial) = (facts.behind(), facts.serial());
+    Ok(FoundDevice { path, backing: Backing::Device, bytes, behind, serial })
 }
 
 /// A file to be created for the duration of the sweep.

@@ -1,0 +1,202 @@
+//! A model of a load: a few jobs that together do what the trace shows, as a job file.
+//!
+//! * [`Model::of`] makes one job of each [`Part`]: sizes, places ([`place`]), arrivals ([`arrivals`]), syncs ([`syncs`]).
+//! * [`job_file`] writes them as text.
+//!
+//! Parts keep their arrival rates whatever the device does, so a model has open loops. Source of the idea to model a trace by
+//! independent parts: Tarasov and others, "Extracting Flexible, Replayable Models from Large Block Traces", FAST 2012.
+
+pub mod arrivals;
+mod job_file;
+pub mod place;
+mod places;
+mod simulation;
+pub mod sizes;
+mod syncs;
+
+use crate::parts::Part;
+use crate::profile::Profile;
+use arrivals::Arrivals;
+use fathom_stats::Direction;
+use place::Place;
+
+/// Parts with less than this share of the requests, and of the bytes, are left out.
+const LEAST_SHARE: f64 = 0.002;
+/// Areas begin at multiples of this, bytes.
+const ALIGNMENT: u64 = 1 << 20;
+/// Fewest and most slots for requests in flight of a job, and the memory of their buffers in bytes.
+const SLOTS: (u64, u64) = (16, 1024);
+const BUFFERS: u64 = 256 << 20;
+
+/// Changes to a model that keep its shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaling {
+    /// Factor of the arrival rates.
+    pub rate: f64,
+    /// Total bytes of the areas; `None`: as in the trace.
+    pub size: Option<u64>,
+    /// Clones of each job, which share its rate.
+    pub clones: u32,
+}
+
+impl Default for Scaling {
+    fn default() -> Scaling {
+        Scaling { rate: 1.0, size: None, clones: 1 }
+    }
+}
+
+/// A model of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Its jobs, which run together.
+    pub jobs: Vec<Job>,
+    /// Bytes of the target from its start that the jobs use.
+    pub size: u64,
+    /// Length of a run, s.
+    pub seconds: f64,
+    /// What the trace has and the model lacks, a phrase each.
+    pub lacks: Vec<String>,
+}
+
+/// One job of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Its name in the job file.
+    pub name: String,
+    /// Its share of the requests.
+    pub share: f64,
+    /// Its share of the bytes.
+    pub share_of_bytes: f64,
+    /// Reads, writes or trims.
+    pub direction: Direction,
+    /// Block sizes in bytes with their shares in percent, which add up to 100.
+    pub sizes: Vec<(u32, u32)>,
+    /// Where its requests go.
+    pub place: Place,
+    /// First byte of its area.
+    pub offset: u64,
+    /// When its requests come; the rate is that of a clone.
+    pub arrivals: Arrivals,
+    /// A sync after each this many writes.
+    pub sync_every: Option<u32>,
+    /// Each write is durable once complete.
+    pub is_durable: bool,
+    /// Maximum number of requests in flight.
+    pub slots: u64,
+    /// Number of clones.
+    pub clones: u32,
+}
+
+impl Model {
+    /// The model of a profile with parts.
+    pub fn of(profile: &Profile, scaling: &Scaling) -> Model {
+        let mut lacks = Vec::new();
+        let mut jobs = Vec::new();
+        let slots = profile.depth.as_ref().map_or(SLOTS.0, |depth| depth.largest);
+        let slots = slots.saturating_mul(2).next_power_of_two().clamp(SLOTS.0, SLOTS.1);
+        for part in &profile.parts {
+            let share = part.requests() as f64 / profile.requests.max(1) as f64;
+            let of_bytes = part.sizes.bytes() as f64 / profile.bytes.max(1) as f64;
+            if share.max(of_bytes) < LEAST_SHARE {
+                lacks.push(format!("{} {} requests", part.requests(), name(part)));
+                continue;
+            }
+            for class in sizes::classes(&part.sizes) {
+                for (suffix, share_of_class, place) in places::of(part, &class, profile) {
+                    let share_of_part = class.share * share_of_class;
+                    jobs.push(Job {
+                        name: format!("{}{}{suffix}", name(part), class.suffix),
+                        share: share * share_of_part,
+                        share_of_bytes: of_bytes * class.share_of_bytes * share_of_class,
+                        direction: part.direction,
+                        slots: slots_of(&class.sizes, slots),
+                        sizes: class.sizes.clone(),
+                        place,
+                        offset: 0,
+                        arrivals: arrivals::of(part, profile.seconds, share_of_part),
+                        sync_every: None,
+                        is_durable: part.durable * 2 > part.requests(),
+                        clones: 1,
+                    });
+                }
+            }
+        }
+        syncs::assign(&mut jobs, profile, &mut lacks);
+        if profile.devices.len() > 1 {
+            lacks.push(format!("the division of the load among {} devices", profile.devices.len()));
+        }
+        let mut model = Model { jobs, size: 0, seconds: profile.seconds, lacks };
+        model.scale(scaling);
+        model.arrange(profile);
+        model
+    }
+
+    fn scale(&mut self, scaling: &Scaling) {
+        let total: u64 = self.jobs.iter().map(|job| job.place.size()).sum();
+        let factor = scaling.size.map_or(1.0, |size| size as f64 / total.max(1) as f64);
+        for job in &mut self.jobs {
+            let largest = job.sizes.iter().map(|(size, _)| u64::from(*size)).max().unwrap_or(4096);
+            job.place.scale(factor, largest);
+            job.clones = scaling.clones.max(1) * job.place.streams();
+            job.arrivals.per_second *= scaling.rate / f64::from(job.clones);
+        }
+    }
+
+    /// Gives each job its area. Reads and writes outside of streams share one if they do in the trace.
+    fn arrange(&mut self, profile: &Profile) {
+        let is_shared = profile.space.is_shared();
+        let mut end = 0;
+        let mut shared: Option<(u64, u64)> = None;
+        for job in &mut self.jobs {
+            let size = job.place.size().next_multiple_of(ALIGNMENT);
+            if is_shared && !job.place.is_sequential() && job.direction != Direction::Trim {
+                // The area of the first grows for the larger second: nothing is behind it yet.
+                let (offset, length) = *shared.get_or_insert((end, 0));
+                job.offset = offset;
+                shared = Some((offset, length.max(size)));
+                end = end.max(offset + size);
+                continue;
+            }
+            job.offset = end;
+            end += size;
+        }
+        self.size = end;
+    }
+
+    /// I/Os per second of all jobs together.
+    pub fn rate(&self) -> f64 {
+        self.jobs.iter().map(|job| job.arrivals.per_second * f64::from(job.clones)).sum()
+    }
+
+    /// True if a run changes data.
+    pub fn writes(&self) -> bool {
+        self.jobs.iter().any(|job| job.direction != Direction::Read)
+    }
+}
+
+/// As many slots as wanted, if their buffers are not too large.
+fn slots_of(sizes: &[(u32, u32)], wanted: u64) -> u64 {
+    let largest = sizes.iter().map(|size| u64::from(size.0)).max().unwrap_or(1).max(1);
+    wanted.min(BUFFERS / largest).max(SLOTS.0)
+}
+
+/// `sequential-reads`.
+fn name(part: &Part) -> String {
+    let pattern = if part.is_sequential { "sequential" } else { "random" };
+    format!("{pattern}-{}s", part.direction.word())
+}
+
+/// Whole percents that add up to 100, each as near to its share as that allows.
+fn whole_percents(shares: &[f64]) -> Vec<u32> {
+    let mut percents: Vec<u32> = shares.iter().map(|share| (share * 100.0).floor() as u32).collect();
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    let rest = |place: usize| shares[place] * 100.0 - (shares[place] * 100.0).floor();
+    order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)));
+    let missing = 100u32.saturating_sub(percents.iter().sum());
+    order
+        .into_iter()
+        .cycle()
+        .take(if shares.is_empty() { 0 } else { missing as usize })
+        .for_each(|place| percents[place] += 1);
+    percents
+}
