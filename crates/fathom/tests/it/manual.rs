@@ -43,7 +43,7 @@ fn the_commands_stand_before_anything_else() {
         let help = printed(&format!("{command} --help"));
         assert!(help.starts_with(&format!("Usage: fathom {command}")), "{help}");
     }
-    // Without a word it prints the same, and ends as fio does.
+    // Without arguments it prints the same text, and exits with the same status as fio.
     let bare = Launch::fathom(scratch().path()).run();
     assert_eq!((bare.code(), bare.stdout.trim_end()), (1, printed("help").trim_end()), "{}", bare.stderr);
     assert_eq!(bare.stderr, "fathom: neither a job nor a command was given\n");
