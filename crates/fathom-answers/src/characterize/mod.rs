@@ -1,7 +1,9 @@
 //! `fathom characterize`: what load is this?
 
+mod calls;
 pub(crate) mod output;
 mod page;
+mod section;
 pub(crate) mod sentence;
 pub(crate) mod trace;
 
@@ -19,11 +21,11 @@ pub(crate) const COMMAND: Command = Command {
     help: "\
 Usage: fathom characterize [options] TRACE
 
-Says what load a block trace is, in a sentence and in figures: directions, sizes,
+Says what load a trace is, in a sentence and in figures: directions, sizes,
 sequential streams, footprint, skew, reuse, flushes; arrivals, bursts, depth and
 think time; latencies before and within the device, and how all of it changes.
 
-TRACE comes from fathom record or blktrace, or is the text of blkparse or
+TRACE comes from fathom record (of devices or files) or blktrace, or is the text of blkparse or
 biosnoop, or a trace of a public collection (MSR Cambridge, Alibaba, Tencent,
 SPC, FIU), compressed (zstd, gzip) or not. - is standard input.
 

@@ -1,7 +1,8 @@
 //! A characterized load, for people and for programs.
 
-use super::sentence;
+use super::section::Section;
 use super::trace::Characterized;
+use super::{calls, sentence};
 use crate::columns;
 use crate::figures;
 use crate::table::{Align, Table};
@@ -21,13 +22,6 @@ const SIZES: usize = 3;
 const PROGRAMS: usize = 10;
 /// Rows of the table of latencies by size, and of caches.
 const CACHES: usize = 8;
-
-/// A heading, facts with their labels, and a table.
-pub(super) struct Section {
-    pub(super) heading: &'static str,
-    pub(super) facts: Vec<(&'static str, String)>,
-    pub(super) table: Option<Table>,
-}
 
 /// Text for people.
 pub(super) fn text(found: &Characterized, limit: Option<usize>) -> String {
@@ -56,10 +50,12 @@ pub(super) fn json(found: &Characterized) -> Result<String, Failure> {
     crate::output::json(&Document {
         version: VERSION,
         trace: &found.name,
+        kind: if found.files.is_some() { "files" } else { "devices" },
         summary: sentence::sentence(found),
         caveats: caveats(found),
         lost,
         skipped: found.complaints.count,
+        calls: found.files.as_ref().map(calls::json),
         profile: &found.profile,
     })
 }
@@ -69,10 +65,12 @@ struct Document<'a> {
     #[serde(rename = "fathom characterize")]
     version: u32,
     trace: &'a str,
+    kind: &'a str,
     summary: String,
     caveats: Vec<String>,
     lost: Json,
     skipped: u64,
+    calls: Option<Json>,
     profile: &'a Profile,
 }
 
@@ -97,6 +95,9 @@ pub(crate) fn caveats(found: &Characterized) -> Vec<String> {
         let first = first.map(|line| line.trim_start_matches("fathom: ").to_owned()).unwrap_or_default();
         told.push(format!("{skipped} lines or records are left out; the first: {first}."));
     }
+    if let Some(files) = &found.files {
+        told.extend(calls::caveats(files));
+    }
     if profile.depth.is_none() {
         told.push("The trace has no completions: depth, latencies and think times are unknown.".to_owned());
     } else if profile.incomplete > profile.requests / 100 {
@@ -107,9 +108,10 @@ pub(crate) fn caveats(found: &Characterized) -> Vec<String> {
 
 pub(super) fn sections(found: &Characterized) -> Vec<Section> {
     let profile = &found.profile;
-    let all = [requests(profile), places(profile), times(profile), latencies(profile), programs(profile)];
+    let calls = found.files.as_ref().map(calls::section);
+    let all = [requests(found), places(profile), times(found), latencies(found), programs(profile)];
     let is_filled = |section: &Section| !section.facts.is_empty() || section.table.is_some();
-    all.into_iter().filter(is_filled).collect()
+    all.into_iter().chain(calls).filter(is_filled).collect()
 }
 
 fn per_second(count: u64, profile: &Profile) -> String {
@@ -120,7 +122,9 @@ fn percent(share: f64) -> String {
     figures::percent(share * 100.0)
 }
 
-fn requests(profile: &Profile) -> Section {
+fn requests(found: &Characterized) -> Section {
+    let profile = &found.profile;
+    let word = if found.files.is_some() { "file" } else { "device" };
     let mut table = Table::new(&[
         ("", Align::Left),
         ("requests", Align::Right),
@@ -152,10 +156,10 @@ fn requests(profile: &Profile) -> Section {
         let model = if device.model.is_empty() { String::new() } else { format!(" ({})", device.model) };
         let size = if device.size == 0 { String::new() } else { format!(", {}", figures::size(device.size)) };
         let share = percent(device.requests as f64 / profile.requests.max(1) as f64);
-        facts.push(("device", format!("{name}{model}{size}: {share} of the requests")));
+        facts.push((word, format!("{name}{model}{size}: {share} of the requests")));
     }
     if profile.devices.len() > 4 {
-        facts.push(("devices", format!("{} more", profile.devices.len() - 4)));
+        facts.push((word, format!("{} more", profile.devices.len() - 4)));
     }
     Section { heading: "Requests", facts, table: (!profile.directions.is_empty()).then_some(table) }
 }
@@ -267,7 +271,8 @@ fn reuse(profile: &Profile) -> String {
     }
 }
 
-fn times(profile: &Profile) -> Section {
+fn times(found: &Characterized) -> Section {
+    let profile = &found.profile;
     let arrivals = &profile.arrivals;
     let mut facts = vec![("arrivals", format!("{} per second", per_second(profile.requests, profile)))];
     if arrivals.gaps.count > 0 {
@@ -316,7 +321,7 @@ fn times(profile: &Profile) -> Section {
     if arrivals.think_time.count > 0 {
         facts.push(("think time", percentiles(&arrivals.think_time)));
     }
-    facts.extend(flushes(profile));
+    facts.extend(flushes(found));
     Section { heading: "Times", facts, table: None }
 }
 
@@ -326,8 +331,8 @@ fn percentiles(latencies: &LatencyStats) -> String {
     format!("p50 {}, p99 {}, max {}", values[0], values[1], figures::duration(latencies.max_ns as f64))
 }
 
-fn flushes(profile: &Profile) -> Vec<(&'static str, String)> {
-    let found = &profile.flushes;
+fn flushes(characterized: &Characterized) -> Vec<(&'static str, String)> {
+    let (profile, found) = (&characterized.profile, &characterized.profile.flushes);
     let mut facts = Vec::new();
     let all = found.flushes + found.flushing_writes;
     if all > 0 {
@@ -336,7 +341,7 @@ fn flushes(profile: &Profile) -> Vec<(&'static str, String)> {
         } else {
             String::new()
         };
-        facts.push(("flushes", format!("{} per second{gaps}", per_second(all, profile))));
+        facts.push((flushes_label(characterized), format!("{} per second{gaps}", per_second(all, profile))));
     }
     let kinds = [
         (found.durable_writes, "durable writes"),
@@ -355,7 +360,13 @@ fn flushes(profile: &Profile) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn latencies(profile: &Profile) -> Section {
+/// Programs sync files, and devices are flushed.
+fn flushes_label(found: &Characterized) -> &'static str {
+    if found.files.is_some() { "syncs" } else { "flushes" }
+}
+
+fn latencies(found: &Characterized) -> Section {
+    let profile = &found.profile;
     let mut table = Table::new(&[
         ("", Align::Left),
         ("requests", Align::Right),
@@ -401,7 +412,7 @@ fn latencies(profile: &Profile) -> Section {
     }
     let flushes = &profile.flushes.latency;
     if flushes.count > 0 {
-        facts.push(("flushes", percentiles(flushes)));
+        facts.push((flushes_label(found), percentiles(flushes)));
     }
     Section { heading: "Latencies", facts, table: is_filled.then_some(table) }
 }

@@ -1,6 +1,7 @@
 //! The page of a characterized load: its sentence, its figures, and what was where and when.
 
-use super::output::{Section, caveats, sections};
+use super::output::{caveats, sections};
+use super::section::Section;
 use super::sentence;
 use super::trace::Characterized;
 use crate::figures;

@@ -21,13 +21,16 @@ const BURSTY: f64 = 10.0;
 pub(crate) fn sentence(found: &Characterized) -> String {
     let profile = &found.profile;
     let mut parts = vec![requests(profile)];
-    parts.extend(flushes(profile));
+    parts.extend(flushes(found));
     parts.extend(pace(profile));
     let mut text = parts.join("; ");
     if let Some(first) = text.get(..1) {
         text.replace_range(..1, &first.to_uppercase());
     }
-    text + "."
+    match &found.files {
+        Some(_) => format!("Of files: {text}."),
+        None => text + ".",
+    }
 }
 
 /// `80 % random reads of 8 KiB, 20 % sequential writes of 64 KiB on 12 GiB with strong skew`.
@@ -114,16 +117,25 @@ pub(super) fn skew_words(skew: &Skew) -> Option<&'static str> {
     }
 }
 
-fn flushes(profile: &Profile) -> Option<String> {
+fn flushes(found: &Characterized) -> Option<String> {
+    let profile = &found.profile;
+    let word = flush_word(found);
     let count = profile.flushes.flushes + profile.flushes.flushing_writes;
     if count < 2 || profile.seconds <= 0.0 {
         return None;
     }
     let rate = count as f64 / profile.seconds;
     Some(match rate >= 1.0 {
-        true => format!("{} flushes per second", roughly::count(rate)),
-        false => format!("a flush every {}", roughly::duration(1e9 / rate)),
+        true => {
+            format!("{} {word}{} per second", roughly::count(rate), if word == "flush" { "es" } else { "s" })
+        }
+        false => format!("a {word} every {}", roughly::duration(1e9 / rate)),
     })
+}
+
+/// What makes data durable: programs sync files, and devices are flushed.
+pub(super) fn flush_word(found: &Characterized) -> &'static str {
+    if found.files.is_some() { "sync" } else { "flush" }
 }
 
 fn pace(profile: &Profile) -> Vec<String> {
@@ -171,6 +183,7 @@ mod tests {
             name: String::new(),
             profile,
             losses: Losses::default(),
+            files: None,
             complaints: fathom_trace::Complaints::default(),
             cut_off: None,
         })

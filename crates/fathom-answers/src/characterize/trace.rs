@@ -1,9 +1,9 @@
 //! From a trace to a profile.
 
 use fathom_command::Failure;
-use fathom_trace::events::{Events, Losses};
+use fathom_trace::events::{Events, FileSums, Losses};
 use fathom_trace::{Complaints, TraceError};
-use fathom_workload::{Characterizer, Profile};
+use fathom_workload::{Characterizer, DeviceProfile, Profile};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -17,6 +17,8 @@ pub(crate) struct Characterized {
     pub(crate) name: String,
     pub(crate) profile: Profile,
     pub(crate) losses: Losses,
+    /// What a recording of files has in addition; `None` for a trace of devices.
+    pub(crate) files: Option<FileSums>,
     pub(crate) complaints: Complaints,
     /// Why the trace ends early.
     pub(crate) cut_off: Option<String>,
@@ -54,15 +56,32 @@ pub(crate) fn characterize_with(
     for device in &mut profile.devices {
         let volume = device.device.and_then(|number| events.volume(number));
         device.name = volume.map_or_else(|| std::mem::take(&mut device.name), str::to_owned);
+        name_file(device, &events);
     }
+    let files = events.files().cloned();
     let complaints = events.take_complaints();
     if profile.requests == 0 && profile.flushes.flushes == 0 {
+        let needs = match files {
+            Some(_) => "no file was read, written or synced at a known place",
+            None => "a trace needs the events of requests when they are queued (Q)",
+        };
         let why = cut_off.map(|why| format!(" ({why})")).unwrap_or_default();
-        return Err(Failure::new(format!(
-            "{name}: there are no requests in it{why}; a trace needs the events of requests when they are queued (Q)"
-        )));
+        return Err(Failure::new(format!("{name}: there are no requests in it{why}; {needs}")));
     }
-    Ok(Characterized { name, profile, losses: events.lost(), complaints, cut_off })
+    Ok(Characterized { name, profile, losses: events.lost(), files, complaints, cut_off })
+}
+
+/// The file that a device of a recording of files stands for.
+fn name_file<R: BufRead>(device: &mut DeviceProfile, events: &Events<R>) {
+    let (Some(number), Some(_)) = (device.device, events.files()) else { return };
+    let file = events.file(number);
+    let name = file.map(|file| String::from_utf8_lossy(&file.name).into_owned()).unwrap_or_default();
+    device.name = match (name.is_empty(), number.minor) {
+        (false, _) => name,
+        (true, u32::MAX) => "all other files".to_owned(),
+        (true, number) => format!("file {number}"),
+    };
+    device.size = file.map_or(0, |file| file.size);
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {

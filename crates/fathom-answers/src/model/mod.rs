@@ -50,6 +50,12 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Err(Failure::new("--check records a device of this machine; leave out --hosts"));
     }
     let trace = characterize::trace::characterize_with(&options.trace, Characterizer::with_parts())?;
+    if trace.files.is_some() {
+        return Err(refused(
+            &options.trace,
+            "models of recordings of files are not built yet; fathom trace-to-job makes a log of it that read_iolog replays",
+        ));
+    }
     let model = Model::of(&trace.profile, &options.scaling);
     if model.jobs.is_empty() {
         return Err(refused(&options.trace, "it has no requests with data, so there is nothing to model"));

@@ -1,31 +1,42 @@
-//! `fathom record`: records, as a trace, the I/O that all programs request from a block device.
+//! `fathom record`: records, as a trace, the I/O that all programs request from a block device, or the calls of some on their files.
 
+mod blocks;
+mod call_tally;
+mod calls;
+mod command;
+mod order;
 mod parts;
 mod session;
 mod tally;
 
 use crate::{Command, Runner, figures};
-use fathom_command::{Failure, Streams, arguments};
-use fathom_record::{Recorder, Wishes, devices};
+use blocks::Blocks;
+use calls::Calls;
+use command::Child;
+use fathom_command::{Failure, Streams};
+use fathom_record::files::{FileWishes, Target};
+use fathom_record::{Wishes, devices};
 use fathom_trace::side::RecordedDevice;
-use lexopt::Arg::{Long, Short, Value};
+use order::{Order, Subject};
 use parts::Files;
 use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// Size of the kernel's buffer per processor.
+/// Size of the kernel's buffer per processor, for devices and for files, whose calls have more and larger events.
 const BUFFER_KIB: u64 = 4 << 10;
+const FILES_BUFFER_KIB: u64 = 16 << 10;
 /// Maximum number of devices in a kernel filter, whose text is limited to a page.
 const MOST_DEVICES: usize = 48;
 
 pub(crate) const COMMAND: Command = Command {
     name: "record",
     arguments: "TARGET...",
-    summary: "What do programs ask of this disk? Record it",
+    summary: "What do programs ask of a disk or files? Record it",
     help: "\
 Usage: fathom record [options] TARGET... [-- COMMAND...]
+       fathom record [options] --files -- COMMAND...
+       fathom record [options] --pid=N | --cgroup=PATH
 
 Records what all programs ask of block devices, until Ctrl-C, --time, or the end of COMMAND: the place, length, time and direction of
 each request, and when the device got and completed it. No data is recorded.
@@ -33,92 +44,42 @@ each request, and when the device got and completed it. No data is recorded.
 TARGET is a device, or a file or directory, which stands for the devices below its file system. Partitions, dm and md devices stand for
 the disks below them; of a disk, only the sectors of a partition that was named are recorded.
 
-  -o, --output=FILE  the trace, in blktrace's format (NAME.trace); - is standard output, for blkparse -i -
-                     A name that ends with .zst is compressed
+  --files            record what COMMAND and its children ask of their files instead: open, read, write, sync,
+                     truncate, allocate, close, by system calls and io_uring
+  --pid=N            the same of a process that runs, with its threads and children, until it ends
+  --cgroup=PATH      the same of all processes in a control group, also of those that come later
+  -o, --output=FILE  the trace (NAME.trace); - is standard output. Of devices it is in blktrace's format, and
+                     compressed if its name ends with .zst; of files it is in fathom's own, and always compressed
   --time=TIME        how long to record, for example 5m
   --split=TIME       begin a new file after this time: NAME.0001.trace, NAME.0002.trace, ...
-  --names            record the names of programs
-  --buffer=SIZE      the kernel's buffer per processor (4m)
+  --names            record the names of programs, and of files
+  --buffer=SIZE      the kernel's buffer per processor (4m; 16m for files)
   --force            let -o overwrite a file
 
-The trace is read by fathom (characterize says what load it is, read_iolog=FILE replays it), blkparse, btt and fio. What the kernel lost because a buffer was full is in the
-trace and on the screen. Needs root and tracefs.
+fathom reads the trace: characterize says what load it is, read_iolog=FILE replays that of devices, trace-to-job makes a log of that of
+files, which read_iolog replays. blkparse, btt and fio read that of devices. What the kernel lost because a buffer was full, and what
+could not be seen, is in the trace and on the screen. Needs root and tracefs.
 
 Exit: 0 recorded, 1 not or not to the end; with COMMAND, the command's own status.
 ",
     run,
 };
 
-/// What the command line asks for.
-struct Order {
-    targets: Vec<PathBuf>,
-    command: Vec<OsString>,
-    output: Option<PathBuf>,
-    time: Option<Duration>,
-    split: Option<Duration>,
-    names: bool,
-    buffer_kib: u64,
-    force: bool,
-}
-
-fn order(words: &[OsString]) -> Result<Order, Failure> {
-    let end = words.iter().position(|word| word == "--");
-    let (own, command) = words.split_at(end.unwrap_or(words.len()));
-    let mut order = Order {
-        targets: Vec::new(),
-        command: command.iter().skip(1).cloned().collect(),
-        output: None,
-        time: None,
-        split: None,
-        names: false,
-        buffer_kib: BUFFER_KIB,
-        force: false,
-    };
-    if end.is_some() && order.command.is_empty() {
-        return Err(Failure::new("there is no command after --"));
-    }
-    let mut parser = lexopt::Parser::from_args(own);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Short('o') | Long("output") => order.output = Some(parser.value()?.into()),
-            Long("time") => order.time = Some(time(&mut parser, "--time")?),
-            Long("split") => order.split = Some(time(&mut parser, "--split")?),
-            Long("names") => order.names = true,
-            Long("buffer") => order.buffer_kib = arguments::size(&mut parser, "--buffer")?.div_ceil(1024),
-            Long("force") => order.force = true,
-            Long(option @ ("files" | "pid" | "cgroup")) => {
-                return Err(Failure::new(format!(
-                    "--{option}: recording what programs ask of their files is not built yet; name a device, or a file or directory on it"
-                )));
-            }
-            Value(target) => order.targets.push(target.into()),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    if order.targets.is_empty() {
-        return Err(Failure::new("name a device, or a file or directory on it, such as /dev/nvme0n1"));
-    }
-    if !(64..=4 << 20).contains(&order.buffer_kib) {
-        return Err(Failure::new("--buffer: expected a size from 64k to 4g"));
-    }
-    if order.split.is_some() && order.output.as_deref() == Some(Path::new("-")) {
-        return Err(Failure::new("--split needs files; name one with -o instead of -"));
-    }
-    Ok(order)
-}
-
-fn time(parser: &mut lexopt::Parser, option: &str) -> Result<Duration, Failure> {
-    let milliseconds = arguments::milliseconds(parser, option)?;
-    Duration::try_from_secs_f64(milliseconds / 1e3)
-        .map_err(|_| Failure::new(format!("{option}: this time is too long")))
-}
-
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
-    let order = order(words)?;
+    let order = order::order(words)?;
     if runner.runs_elsewhere() {
         return Err(Failure::new("--hosts is not supported; run it on each host"));
     }
-    let devices = devices::below(&order.targets).map_err(Failure::because)?;
+    match &order.subject {
+        Subject::Devices(targets) => record_devices(&order, targets, streams),
+        Subject::Command => record_files(&order, None, streams),
+        Subject::Process(pid) => record_files(&order, Some(Target::Process(*pid)), streams),
+        Subject::Group(path) => record_files(&order, Some(Target::Group(path.clone())), streams),
+    }
+}
+
+fn record_devices(order: &Order, targets: &[PathBuf], streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let devices = devices::below(targets).map_err(Failure::because)?;
     if devices.is_empty() {
         return Err(Failure::new("the kernel says nothing about these devices: is /sys mounted?"));
     }
@@ -129,7 +90,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         )));
     }
     let path = order.output.clone().unwrap_or_else(|| default_name(&devices));
-    let mut files = Files::new(&path, order.force, order.split.is_some())?;
+    let mut files = Files::new(&path, order.force, order.limits.split.is_some())?;
     if let Some(file) = files.file(1).filter(|file| devices::holds(&devices, file.path())) {
         writeln!(
             streams.err,
@@ -137,9 +98,38 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
             file.path().display()
         )?;
     }
-    let wishes = Wishes { devices, buffer_kib: order.buffer_kib, names: order.names };
-    let recorder = Recorder::start(&wishes).map_err(Failure::because)?;
-    Session::new(recorder, &wishes, &mut files, streams)?.run(&order)
+    let wishes = Wishes { devices, buffer_kib: order.buffer_kib.unwrap_or(BUFFER_KIB), names: order.names };
+    let child = Child::start(&order.command)?;
+    let mut recording = Blocks::start(&wishes, &mut files)?;
+    Session::new(&mut recording, &mut files, streams)?.run(order.limits, child)
+}
+
+/// Records the files of a target, or of the command without one.
+fn record_files(order: &Order, target: Option<Target>, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let last = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (name, subject) = match &target {
+        None => {
+            let program =
+                last(Path::new(order.command.first().map_or("", |program| program.to_str().unwrap_or(""))));
+            (program.clone(), format!("the files of {program}"))
+        }
+        Some(Target::Group(path)) => (last(path), format!("the files of control group {}", path.display())),
+        Some(Target::Process(pid) | Target::Command(pid)) => {
+            (format!("pid{pid}"), format!("the files of process {pid}"))
+        }
+    };
+    let name = if name.is_empty() { "files".to_owned() } else { name };
+    let path = order.output.clone().unwrap_or_else(|| format!("{name}.trace").into());
+    let mut files = Files::new(&path, order.force, order.limits.split.is_some())?;
+    // Refused before a command is started.
+    let target = target.map(Target::check).transpose().map_err(Failure::because)?;
+    let child = Child::start(&order.command)?;
+    let target = target.or(child.as_ref().map(|child| Target::Command(child.id())));
+    let target = target.ok_or_else(|| Failure::new("--files needs a command after --"))?;
+    let buffer_kib = order.buffer_kib.unwrap_or(FILES_BUFFER_KIB);
+    let wishes = FileWishes { target, buffer_kib, names: order.names };
+    let mut recording = Calls::start(&wishes, subject, &mut files)?;
+    Session::new(&mut recording, &mut files, streams)?.run(order.limits, child)
 }
 
 /// The default name `vda.trace`; for several devices, it has the first one and the number of the others.
@@ -162,27 +152,4 @@ fn names_of(devices: &[RecordedDevice]) -> String {
         }
     };
     devices.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_makes_no_sense_is_refused_before_anything_is_recorded() {
-        let read = |words: &[&str]| order(&words.iter().map(OsString::from).collect::<Vec<_>>());
-        let good = read(&["/dev/vda", "--time=5m", "-o", "x", "--", "dd", "--time=1"]).expect("reads");
-        assert_eq!((good.time, good.command.len()), (Some(Duration::from_secs(300)), 2));
-        for wrong in [
-            &[][..],
-            &["--names"],
-            &["/dev/vda", "--"],
-            &["/dev/vda", "--time=0"],
-            &["/dev/vda", "--buffer=1k"],
-            &["/dev/vda", "--split=1s", "-o", "-"],
-            &["/dev/vda", "--files"],
-        ] {
-            assert!(read(wrong).is_err(), "{wrong:?}");
-        }
-    }
 }

@@ -1,45 +1,97 @@
 //! One recording: the recorder's loop, the command that is run, the status line, and the end.
 
+use super::command::Child;
 use super::parts::Files;
-use super::tally::Tally;
-use super::{Order, names_of};
 use crate::running::status_of_signal;
 use crate::{columns, figures};
 use fathom_command::{Failure, Streams};
-use fathom_errors::plain;
-use fathom_record::{Batch, Output, Recorder, Wishes};
 use fathom_stats::counted;
+use fathom_sys::process::Ended;
 use fathom_sys::signal::{OF_USERS, SignalQueue, wait_readable};
 use fathom_sys::usage::Usage;
-use fathom_sys::{clock, process};
-use fathom_trace::side::{Begin, End, VERSION};
 use std::io::IsTerminal;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
+use std::os::fd::RawFd;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Maximum and minimum time between two readings of the kernel's buffers.
-const LONGEST_ROUND: Duration = Duration::from_millis(100);
+pub(super) const LONGEST_ROUND: Duration = Duration::from_millis(100);
 const SHORTEST_ROUND: Duration = Duration::from_millis(2);
 /// SIGTERM.
 const TERMINATE: i32 = 15;
 /// Interval between two status lines on a terminal.
 const LINE: Duration = Duration::from_secs(1);
 
+/// What is recorded, and where it goes.
+pub(super) trait Recording {
+    /// A quarter of a buffer, in bytes; a reading should find no more than that.
+    fn ample(&self) -> u64;
+    /// Maximum time between two polls.
+    fn longest_round(&self) -> Duration {
+        LONGEST_ROUND
+    }
+    /// Descriptors that become readable when [`look`](Recording::look) is urgent.
+    fn urgent(&self) -> Vec<RawFd> {
+        Vec::new()
+    }
+    /// Does what is urgent.
+    fn look(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+    /// Moves the recorded events from the kernel's buffers to the trace; returns the number of bytes in the fullest buffer.
+    fn drain(&mut self) -> Result<u64, Failure>;
+    /// Begins the next part of the trace.
+    fn next_part(&mut self, files: &mut Files, spent: Spent) -> Result<(), Failure>;
+    /// True once nothing more can come.
+    fn is_over(&self) -> bool {
+        false
+    }
+    /// Stops to record.
+    fn stop(&mut self) -> Result<(), Failure>;
+    /// Ends the trace, after the last [`drain`](Recording::drain).
+    fn finish(&mut self, spent: Spent) -> Result<Summary, Failure>;
+    /// What is recorded, for people.
+    fn subject(&self) -> String;
+    /// `1.2k reads/s (84 MB/s), depth 7`, over the `seconds` since the call before.
+    fn rates(&mut self, seconds: f64) -> String;
+}
+
+/// Time that the recording and the recorder took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    pub(super) time: Duration,
+    /// User and system time of the recorder in µs.
+    pub(super) recorder_us: (u64, u64),
+}
+
+/// What is said at the end.
+pub(super) struct Summary {
+    pub(super) sums: String,
+    /// Number of records, and what they are.
+    pub(super) records: (u64, &'static str),
+    pub(super) bytes: u64,
+    pub(super) path: PathBuf,
+    pub(super) parts: u32,
+    /// What is missing, one line each.
+    pub(super) missing: Vec<String>,
+}
+
+/// Limits of a recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits {
+    pub(super) time: Option<Duration>,
+    pub(super) split: Option<Duration>,
+}
+
 /// A recording in progress.
 pub(super) struct Session<'a, 'b, 's> {
-    recorder: Recorder,
-    output: Output,
+    recording: &'a mut dyn Recording,
     files: &'a mut Files,
     streams: &'b mut Streams<'s>,
-    names: String,
-    /// A quarter of a buffer, in bytes; a reading should find no more than that.
-    ample: u64,
     signals: SignalQueue,
+    is_asked_to_end: bool,
     started: Instant,
     usage: Usage,
-    batch: Batch,
-    tally: Tally,
     line: Line,
 }
 
@@ -48,162 +100,145 @@ struct Line {
     is_drawn: bool,
     columns: usize,
     drawn: Instant,
-    tally: Tally,
 }
 
 impl<'a, 'b, 's> Session<'a, 'b, 's> {
-    /// Opens the trace.
     pub(super) fn new(
-        recorder: Recorder,
-        wishes: &Wishes,
+        recording: &'a mut dyn Recording,
         files: &'a mut Files,
         streams: &'b mut Streams<'s>,
     ) -> Result<Session<'a, 'b, 's>, Failure> {
         let signals = SignalQueue::new(&OF_USERS).map_err(Failure::because)?;
-        let begin = begin_of(wishes);
-        let output = Output::open(files, begin).map_err(Failure::because)?;
-        let line = Line {
-            is_drawn: std::io::stderr().is_terminal(),
-            columns: 0,
-            drawn: Instant::now(),
-            tally: Tally::default(),
-        };
+        let line = Line { is_drawn: std::io::stderr().is_terminal(), columns: 0, drawn: Instant::now() };
         Ok(Session {
-            recorder,
-            output,
+            recording,
             files,
             streams,
-            names: names_of(&wishes.devices),
-            ample: wishes.buffer_kib * 1024 / 4,
             signals,
+            is_asked_to_end: false,
             started: Instant::now(),
             usage: Usage::of_thread(),
-            batch: Batch::default(),
-            tally: Tally::default(),
             line,
         })
     }
 
     /// Records until the end; returns the exit code.
-    pub(super) fn run(mut self, order: &Order) -> Result<u8, Failure> {
-        let mut child = start(order)?;
+    pub(super) fn run(mut self, limits: Limits, mut child: Option<Child>) -> Result<u8, Failure> {
         // The terminal belongs to the command, so no status line is drawn.
         self.line.is_drawn &= child.is_none();
-        let recorded = self.record(order, child.as_mut());
+        if let Some(child) = &mut child {
+            child.go()?;
+        }
+        let recorded = self.record(limits, child.as_mut());
         self.erase();
         let recorded = recorded.and_then(|()| self.finish());
         if recorded.is_err() {
             // Recording stops first, because events cost time even if nothing reads them. The first error is
             // the one that is reported.
-            let _ = self.recorder.stop();
+            let _ = self.recording.stop();
         }
         // The command continues even if the trace cannot be written, so its end is awaited.
-        let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
+        let ended = child.as_mut().map(|child| self.wait_for(child));
         recorded?;
-        let status =
-            status.map_err(|error| Failure::new(format!("the command: {error}", error = plain(&error))))?;
-        Ok(status.map_or(0, |status| match (status.code(), status.signal()) {
-            (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
-            (None, signal) => status_of_signal(signal.unwrap_or(0)),
-        }))
+        Ok(match ended {
+            None => 0,
+            Some(Ended::Exited(code)) => u8::try_from(code).unwrap_or(u8::MAX),
+            Some(Ended::Killed(signal)) => status_of_signal(signal),
+        })
     }
 
     /// Waits for the end of the command. A second signal to the recorder kills the command.
-    fn wait_for(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
+    fn wait_for(&self, child: &mut Child) -> Ended {
         loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(status);
+            if let Some(ended) = child.ended() {
+                return ended;
             }
             wait_readable(&[self.signals.descriptor()], LONGEST_ROUND);
             if self.signals.asked_to_end().is_some() {
-                child.kill()?;
+                child.kill();
             }
         }
     }
 
-    fn record(&mut self, order: &Order, mut child: Option<&mut Child>) -> Result<(), Failure> {
-        let end = order.time.and_then(|time| self.started.checked_add(time));
-        let mut next_part = order.split.map(|split| self.started + split);
-        let mut round = SHORTEST_ROUND;
+    fn record(&mut self, limits: Limits, mut child: Option<&mut Child>) -> Result<(), Failure> {
+        let end = limits.time.and_then(|time| self.started.checked_add(time));
+        let mut next_part = limits.split.map(|split| self.started + split);
+        let (mut round, ample) = (SHORTEST_ROUND, self.recording.ample());
         loop {
             let rest = end.map_or(round, |end| end.saturating_duration_since(Instant::now()).min(round));
-            wait_readable(&[self.signals.descriptor()], rest);
-            let held = self.drain()?;
-            round = next_round(round, held, self.ample);
+            self.wait(rest)?;
+            let held = self.recording.drain()?;
+            round = next_round(round, held, ample).min(self.recording.longest_round());
             if next_part.is_some_and(|moment| moment <= Instant::now()) {
-                let end = self.sums(0);
-                self.output.next_part(self.files, end).map_err(Failure::because)?;
-                next_part = order.split.map(|split| Instant::now() + split);
+                self.recording.next_part(self.files, self.spent())?;
+                next_part = limits.split.map(|split| Instant::now() + split);
             }
             self.draw()?;
-            if self.signals.asked_to_end().is_some() {
+            if self.is_asked_to_end {
                 // Ctrl-C on a terminal also reaches the command. Other signals are passed on, so that the
                 // command does not continue either.
                 if let Some(child) = &child {
-                    process::kill(child.id(), TERMINATE);
+                    child.terminate(TERMINATE);
                 }
                 return Ok(());
             }
-            let command_ended = child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
-            if command_ended || end.is_some_and(|end| end <= Instant::now()) {
+            let command_ended = child.as_mut().is_some_and(|child| child.ended().is_some());
+            let is_over = command_ended || self.recording.is_over();
+            if is_over || end.is_some_and(|end| end <= Instant::now()) {
                 return Ok(());
             }
         }
     }
 
-    /// Moves the recorded events from the kernel's buffers to the trace; returns the number of bytes in the
-    /// fullest buffer.
-    fn drain(&mut self) -> Result<u64, Failure> {
-        let held = self.recorder.drain(&mut self.batch).map_err(Failure::because)?;
-        self.batch.events.iter().for_each(|event| self.tally.add(event));
-        self.output.write(&mut self.batch).map_err(Failure::because)?;
-        Ok(held)
+    /// Waits for a time or a signal, and does what is urgent meanwhile.
+    fn wait(&mut self, time: Duration) -> Result<(), Failure> {
+        let until = Instant::now() + time;
+        let mut descriptors = self.recording.urgent();
+        descriptors.push(self.signals.descriptor());
+        loop {
+            wait_readable(&descriptors, until.saturating_duration_since(Instant::now()));
+            self.recording.look()?;
+            self.is_asked_to_end |= self.signals.asked_to_end().is_some();
+            if self.is_asked_to_end || Instant::now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    fn spent(&self) -> Spent {
+        let usage = Usage::of_thread().since(self.usage);
+        Spent { time: self.started.elapsed(), recorder_us: (usage.user_us, usage.system_us) }
     }
 
     /// Stops recording, writes the remaining events, and reports what was recorded.
     fn finish(&mut self) -> Result<(), Failure> {
-        self.recorder.stop().map_err(Failure::because)?;
+        self.recording.stop()?;
         let time = self.started.elapsed();
-        self.drain()?;
-        let lost = self.recorder.lost_in_all().map_err(Failure::because)?.max(self.recorder.losses().events);
-        let end = self.sums(lost);
-        let (gaps, path, parts) =
-            (self.recorder.losses().gaps, self.output.path().to_owned(), self.output.parts());
-        self.output.finish(end).map_err(Failure::because)?;
-        let bytes = self.output.bytes();
-        let seconds = time.as_secs_f64();
-        let cost = (end.recorder_us.0 + end.recorder_us.1) as f64 / 1e6 / seconds.max(1e-3) * 100.0;
-        let err = &mut self.streams.err;
+        self.recording.drain()?;
+        let spent = Spent { time, ..self.spent() };
+        let summary = self.recording.finish(spent)?;
+        let (user, system) = spent.recorder_us;
+        let cost = (user + system) as f64 / 1e6 / time.as_secs_f64().max(1e-3) * 100.0;
         let duration = figures::duration(time.as_nanos() as f64);
-        writeln!(err, "recorded {duration} of {}: {}", self.names, self.tally.sums())?;
-        let and_before = if parts > 1 { format!(", the last of {parts} files") } else { String::new() };
+        let subject = self.recording.subject();
+        let err = &mut self.streams.err;
+        writeln!(err, "recorded {duration} of {subject}: {}", summary.sums)?;
+        let and_before = match summary.parts {
+            0 | 1 => String::new(),
+            parts => format!(", the last of {parts} files"),
+        };
         writeln!(
             err,
             "trace: {}{and_before}; {} in {}; recording took {} of a processor",
-            path.display(),
-            counted(end.events, "event"),
-            figures::size(bytes),
+            summary.path.display(),
+            counted(summary.records.0, summary.records.1),
+            figures::size(summary.bytes),
             figures::percent(cost)
         )?;
-        if lost > 0 || gaps > 0 {
-            writeln!(
-                err,
-                "{} lost because a buffer was full; the trace says where, and a larger --buffer loses fewer",
-                counted(lost, "event")
-            )?;
+        for line in summary.missing {
+            writeln!(err, "{line}")?;
         }
         Ok(())
-    }
-
-    fn sums(&self, lost: u64) -> End {
-        let usage = Usage::of_thread().since(self.usage);
-        End {
-            events: self.tally.events,
-            lost: lost.max(self.recorder.losses().events),
-            late: self.recorder.late(),
-            time_ns: self.started.elapsed().as_nanos() as u64,
-            recorder_us: (usage.user_us, usage.system_us),
-        }
     }
 
     /// Draws the status line, such as `recording vda 00:12: 1.2k reads/s (84 MB/s), depth 7`.
@@ -213,20 +248,16 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
             return Ok(());
         }
         let seconds = self.started.elapsed().as_secs();
-        let rates = self.tally.rates(&self.line.tally, since.as_secs_f64());
-        let lost = match self.recorder.losses().events {
-            0 => String::new(),
-            lost => format!(", {} lost", counted(lost, "event")),
-        };
-        let (minutes, names) = (seconds / 60, &self.names);
-        let text = format!("recording {names} {minutes:02}:{:02}: {rates}{lost}", seconds % 60);
+        let rates = self.recording.rates(since.as_secs_f64());
+        let (minutes, subject) = (seconds / 60, self.recording.subject());
+        let text = format!("recording {subject} {minutes:02}:{:02}: {rates}", seconds % 60);
         let text = columns::cut(&text, columns::of_messages().saturating_sub(1));
         let padded = columns::left(&text, self.line.columns);
         self.streams.err.line_start()?;
         self.streams.err.write_all(padded.as_bytes())?;
         self.streams.err.flush()?;
         self.line.columns = columns::width(&text);
-        (self.line.drawn, self.line.tally) = (Instant::now(), self.tally);
+        self.line.drawn = Instant::now();
         Ok(())
     }
 
@@ -239,29 +270,6 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
             let _ = cleared.and_then(|()| err.line_start());
         }
     }
-}
-
-fn begin_of(wishes: &Wishes) -> Begin {
-    let clock_ns = clock::monotonic_ns();
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    Begin {
-        version: VERSION,
-        program: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: kernel.trim().to_owned(),
-        clock: "mono".to_owned(),
-        wall_ns: clock_ns.saturating_add_signed(clock::wall_minus_monotonic_ns()),
-        clock_ns,
-        part: 1,
-        devices: wishes.devices.clone(),
-    }
-}
-
-fn start(order: &Order) -> Result<Option<Child>, Failure> {
-    let Some((program, arguments)) = order.command.split_first() else { return Ok(None) };
-    let child = Command::new(program).args(arguments).spawn();
-    child.map(Some).map_err(|error| {
-        Failure::new(format!("{}: {error}", program.to_string_lossy(), error = plain(&error)))
-    })
 }
 
 /// Time until the next reading of the buffers, by which the fullest one should be a quarter full.

@@ -1,5 +1,6 @@
-//! Converts a block trace to a job file that repeats each traced process, or to a summary.
+//! Converts a block trace to a job file that repeats each traced process, or to a summary; a recording of files to an I/O log.
 
+mod files;
 mod process;
 mod text;
 
@@ -14,6 +15,7 @@ use lexopt::Arg::{Long, Short, Value};
 use process::{Process, Tracker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use text::Described;
 
@@ -27,11 +29,14 @@ Reads a block trace and prints a job file with one section for each process that
 queued requests. - is standard input. Traces are those of fathom record and of
 blktrace (blktrace -o - | blkparse -i - -O -d FILE), the text of blkparse and
 biosnoop, and public collections: MSR Cambridge, Alibaba, Tencent, SPC and FIU.
+Of a recording of files (fathom record --files --names) it prints an I/O log
+that read_iolog=LOG replays, with the files' own paths.
 
   --summary              print a summary of each process instead
   --format=text|json     format of the summary; default text
   --output=FILE          write the job file there
   --force                let --output overwrite a file
+  --directory=DIR        of a recording of files: put their paths below DIR
   --device=PATH          file or device for the jobs; default the traced ones, looked up by number
   --rate                 limit the jobs to the rates in the trace
   --option=LINE          a line to add to each section; may be repeated
@@ -81,8 +86,8 @@ impl Default for Options {
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let mut options = Options::default();
-    let (mut summary, mut format, mut output, mut force, mut files) =
-        (false, Format::Text, None, false, Vec::new());
+    let (mut summary, mut format, mut output, mut force, mut files, mut directory) =
+        (false, Format::Text, None, false, Vec::new(), None);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(word) = parser.next()? {
         match word {
@@ -90,6 +95,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
             Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
             Long("output") | Short('o') => output = Some(PathBuf::from(parser.value()?)),
             Long("force") => force = true,
+            Long("directory") => directory = Some(PathBuf::from(parser.value()?)),
             Long("device") => options.device = Some(arguments::text(&mut parser, "--device")?),
             Long("rate") => options.with_rate = true,
             Long("option") => options.extra.push(arguments::text(&mut parser, "--option")?),
@@ -113,7 +119,25 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if format == Format::Json && !summary {
         return Err(Failure::new("--format=json is for the summary; add --summary"));
     }
-    let found = read(&arguments::one_file(files)?, &options, streams)?;
+    let path = arguments::one_file(files)?;
+    let mut reader = open(&path)?;
+    let begin = reader.fill_buf().map_err(|error| Failure::file(&path, &error))?;
+    let output = output.map(|path| NewFile::new(path, force));
+    if fathom_trace::files::begins_recording(begin) {
+        if summary {
+            return Err(Failure::new(format!(
+                "{}: --summary is of block traces, and this is a recording of files: fathom characterize says what load it is",
+                path.display()
+            )));
+        }
+        return log_of_files(reader, &path, directory.as_deref(), output.as_ref(), streams);
+    }
+    if directory.is_some() {
+        return Err(Failure::new(
+            "--directory is for recordings of files; --device=PATH is the target of a block trace",
+        ));
+    }
+    let found = read(reader, &path, &options, streams)?;
     let described = describe(found, &options, streams)?;
     match (summary, format) {
         (true, Format::Json) => text::json(&described, streams)?,
@@ -123,7 +147,6 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
             return Err(Failure::new(hint));
         }
         (false, _) => {
-            let output = output.map(|path| NewFile::new(path, force));
             print_job_file(&described, &options, output.as_ref(), streams)?;
         }
     }
@@ -157,7 +180,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         writeln!(streams.err, "{FIO_USAGE}")?;
         return Ok(1);
     };
-    let found = read(trace, &options, streams)?;
+    let found = read(open(trace)?, trace, &options, streams)?;
     let events = found.events;
     let described = describe(found, &options, streams)?;
     if job_file {
@@ -220,8 +243,45 @@ struct Found {
     volumes: BTreeMap<Device, String>,
 }
 
+/// Opens a trace, compressed or not.
+fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
+    fathom_trace::plain(input::open(path)?).map_err(|error| Failure::file(path, &error))
+}
+
+/// Writes the I/O log of a recording of files.
+fn log_of_files(
+    reader: Box<dyn BufRead + Send>,
+    path: &Path,
+    directory: Option<&Path>,
+    output: Option<&NewFile>,
+    streams: &mut Streams<'_>,
+) -> Result<u8, Failure> {
+    let place = path.display().to_string();
+    match output {
+        Some(file) => {
+            let mut log = file.create()?;
+            files::write_log(reader, &place, directory, &mut log, &mut files::teller(streams))?;
+        }
+        None => {
+            let mut told = Vec::new();
+            let mut tell = |line| {
+                told.push(line);
+                Ok(())
+            };
+            files::write_log(reader, &place, directory, &mut streams.out, &mut tell)?;
+            told.into_iter().try_for_each(|line| writeln!(streams.err, "{line}"))?;
+        }
+    }
+    Ok(0)
+}
+
 /// Reads a trace. A truncated trace is read up to its last whole record.
-fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<Found, Failure> {
+fn read(
+    reader: Box<dyn BufRead + Send>,
+    path: &Path,
+    options: &Options,
+    streams: &mut Streams<'_>,
+) -> Result<Found, Failure> {
     let unreadable = |error: TraceError| match error {
         TraceError::Io(error) => Failure::file(path, &error),
         TraceError::OldVersion => Failure::new(format!(
@@ -231,7 +291,6 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<Fou
         )),
         other => Failure::new(format!("{}: {other}", path.display())),
     };
-    let reader = fathom_trace::plain(input::open(path)?).map_err(|error| Failure::file(path, &error))?;
     let mut trace = Events::open(reader).map_err(unreadable)?;
     let mut tracker = Tracker::default();
     loop {

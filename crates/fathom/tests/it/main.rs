@@ -91,6 +91,7 @@ mod pts;
 mod published_scripts;
 mod quick;
 mod record;
+mod record_files;
 mod recording_disk;
 mod replay;
 mod replay_traces;

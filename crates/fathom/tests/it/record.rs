@@ -458,7 +458,7 @@ fn refusals_say_what_to_do() {
         ("/proc/self", "is on proc, which is not on a block device of this machine"),
         ("/dev/vda --", "there is no command after --"),
         ("/dev/vda --split=1s -o -", "--split needs files"),
-        ("/dev/vda --files", "is not built yet"),
+        ("/dev/vda --files", "--pid and --cgroup record all files of their processes"),
         ("/dev/vda --buffer=1", "expected a size from 64k to 4g"),
         ("/dev/vda --time=never", "is not a time above zero"),
     ] {
