@@ -11,18 +11,18 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time to wait for the end of a killed command.
+/// Time to wait for a command to exit after it was killed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The kernel's unit for sizes of devices.
+/// Unit in which the kernel gives the sizes of devices, in bytes.
 pub(crate) const SECTOR: u64 = 512;
 
-/// A failure message that begins with the name.
+/// A failure message that begins with the path.
 pub(crate) fn refused(path: &Path, why: &str) -> Failure {
     Failure::new(format!("{}: {why}", path.display()))
 }
 
-/// Checks that the file system has room for the whole file, which would otherwise fill up a shared disk before
-/// it fails.
+/// Checks that the file system has space for the whole file. Without the check, the file might fill up a shared
+/// disk before it fails.
 pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let free = file_system::free_bytes(directory)
@@ -129,12 +129,12 @@ pub(crate) fn path_of_new_file(named: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Identity of the object at a path, under any name.
+/// Identity of the object at a path, regardless of the path's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// A device by its number.
     Device(u64),
-    /// Anything else, by its file system and inode number.
+    /// Any other object, by the number of its file system and its inode number.
     File(u64, u64),
 }
 
@@ -155,12 +155,13 @@ impl Facts {
         Facts { sysfs: sysfs_of(metadata) }
     }
 
-    /// Content of a file in its sysfs directory; empty if there is none.
+    /// Content of a file in the device's sysfs directory; empty if the file does not exist.
     pub(crate) fn value(&self, name: &str) -> String {
         std::fs::read_to_string(self.sysfs.join(name)).unwrap_or_default().trim().to_owned()
     }
 
-    /// Content of a file in the sysfs directory of its disk, for attributes that partitions do not have.
+    /// Content of a file in the sysfs directory of the device's disk, for attributes that partitions do not
+    /// have.
     pub(crate) fn value_of_disk(&self, name: &str) -> String {
         let above = Path::new("..").join(name);
         match self.sysfs.join("partition").exists() {
@@ -173,23 +174,23 @@ impl Facts {
         self.value("ro") == "1"
     }
 
-    /// Size; 0 if there is no medium.
+    /// Size in bytes; 0 if the device has no medium.
     pub(crate) fn bytes(&self) -> u64 {
         self.value("size").parse::<u64>().unwrap_or(0).saturating_mul(SECTOR)
     }
 
-    /// The file behind a loop device; empty for all others.
+    /// The backing file of a loop device; empty for other devices.
     pub(crate) fn behind(&self) -> String {
         self.value("loop/backing_file")
     }
 
-    /// Kernel names of its partitions.
+    /// Kernel names of the device's partitions.
     pub(crate) fn partitions(&self) -> Vec<String> {
         partitions(&self.sysfs)
     }
 
-    /// The serial number of a disk, or of a partition's disk: after a reboot, names such as /dev/sdb may refer
-    /// to other disks.
+    /// The serial number of a disk, or of a partition's disk. It identifies the disk after a reboot, when names
+    /// such as /dev/sdb may refer to other disks.
     pub(crate) fn serial(&self) -> String {
         serial(&self.sysfs)
     }
@@ -202,7 +203,7 @@ fn sysfs_of(metadata: &Metadata) -> PathBuf {
 }
 
 fn number_path(number: u64) -> PathBuf {
-    // As in the C library's gnu_dev_major and gnu_dev_minor.
+    // The bits are split as in the C library's gnu_dev_major and gnu_dev_minor.
     let major = (number >> 8) & 0xfff | (number >> 32) & 0xffff_f000;
     let minor = number & 0xff | (number >> 12) & 0xffff_ff00;
     PathBuf::from(format!("/sys/dev/block/{major}:{minor}"))
@@ -230,18 +231,19 @@ fn partitions(sysfs: &Path) -> Vec<String> {
     names
 }
 
-/// Locks held while a command works on a device or file. The kernel releases them however the command ends.
+/// Locks held while a command works on a device or file. The kernel releases them regardless of how the command
+/// ends.
 #[derive(Debug)]
 pub(crate) struct Claim {
     /// The device or file itself.
     own: File,
-    /// The disk around a partition.
+    /// The disk that contains a partition.
     _disk: Option<File>,
 }
 
 impl Claim {
-    /// Locks out other commands on the same bytes. Programs that watch devices (udev) leave a locked one alone
-    /// as well.
+    /// Locks out other commands on the same bytes. Programs that watch devices, such as udev, do not touch a
+    /// locked device either.
     pub(crate) fn of(path: &Path, own: File) -> Result<Claim, Failure> {
         lock(path, || own.try_lock())?;
         let disk = own.metadata().ok().and_then(|metadata| disk_of(&metadata));
@@ -251,7 +253,7 @@ impl Claim {
         Ok(Claim { own, _disk: disk.map(|(_, file)| file) })
     }
 
-    /// Fails if the path now leads elsewhere or nowhere.
+    /// Fails if the path now leads to another object, or to none.
     pub(crate) fn check(&self, path: &Path) -> Result<(), Failure> {
         let held = self.own.metadata().map_err(|error| Failure::file(path, &error))?;
         let found = std::fs::metadata(path).map_err(|error| Failure::file(path, &error))?;

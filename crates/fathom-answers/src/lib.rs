@@ -1,7 +1,7 @@
 //! The commands, each of which answers one question: how fast is this disk, which setting is best, is it slower
 //! than yesterday, what does this result mean. They use the same job files, run loop and results as ordinary
-//! jobs. One folder per command and one list, [`COMMANDS`]. Commands that run jobs do so through a [`Runner`],
-//! which the program implements; commands that read results do so with `fathom-results`.
+//! jobs. Each command is one folder and one entry in the list [`COMMANDS`]. Commands that run jobs do so
+//! through a [`Runner`], which the program implements; commands that read results do so with `fathom-results`.
 
 #![forbid(unsafe_code)]
 mod bars;
@@ -48,9 +48,9 @@ pub type CommandMain = fn(&[OsString], &mut Streams<'_>, &mut dyn Runner) -> Res
 pub struct Command {
     /// The command word after `fathom`.
     pub name: &'static str,
-    /// Synopsis of its arguments, for the list of commands.
+    /// Synopsis of the command's arguments, for the list of commands.
     pub arguments: &'static str,
-    /// The question it answers, on one line.
+    /// The question that the command answers, on one line.
     pub summary: &'static str,
     /// Output of `fathom NAME --help`.
     pub help: &'static str,
@@ -58,7 +58,7 @@ pub struct Command {
     pub run: CommandMain,
 }
 
-/// Every command, in the order of the list that users see.
+/// All commands, in the order in which users see them listed.
 pub const COMMANDS: &[Command] = &[
     quick::COMMAND,
     fsync_check::COMMAND,

@@ -1,4 +1,4 @@
-//! Output for people: in the characters that their terminal supports, and through a pager if it is longer than
+//! Output for people: in characters that the terminal supports, and through a pager if the text is longer than
 //! the screen.
 
 use crate::columns;
@@ -37,7 +37,7 @@ fn through_pager(text: &str) -> bool {
     if matches!(pager.trim(), "" | "cat") {
         return false;
     }
-    // The pager has the keyboard and handles Ctrl-C while it runs.
+    // While the pager runs, it has the keyboard and handles Ctrl-C, so the signal must not end this program.
     let Ok(_signals) = crate::runner::signals() else { return false };
     let mut command = Command::new("sh");
     command
@@ -47,10 +47,10 @@ fn through_pager(text: &str) -> bool {
         command.env("LESS", LESS);
     }
     let Ok(mut child) = command.spawn() else { return false };
-    // A pager that the user quits early stops reading.
+    // A pager that the user quits early stops reading, which is not an error.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(text.as_bytes()));
     let ended = child.wait().map(|status| status.code());
-    // A pager that could not start has shown nothing.
+    // With these exit codes, the pager could not start and has shown nothing.
     !matches!(ended, Ok(Some(1 | 126 | 127)) | Err(_))
 }
 

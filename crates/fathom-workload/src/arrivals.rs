@@ -1,4 +1,4 @@
-//! Arrival times of requests: gaps, burstiness over scales, and think times.
+//! Arrival times of requests: gaps, burstiness over several scales, and think times.
 
 use crate::requests::Request;
 use crate::service::measure;
@@ -6,25 +6,27 @@ use fathom_stats::latency::LatencyStats;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Windows in which arrivals are counted, ns.
+/// Lengths of the windows in which arrivals are counted, in ns.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
-/// Minimum number of windows to give the dispersion of a scale.
+/// Minimum number of windows for the dispersion of a scale.
 const FEWEST_WINDOWS: u64 = 10;
 /// Maximum number of processes whose think times are tracked together.
 const MOST_PROCESSES: usize = 4096;
 
-/// Arrivals of requests.
+/// Statistics of the arrivals of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Time between arrivals.
     pub gaps: LatencyStats,
-    /// (window in s, variance of the arrivals per window divided by their mean). 1 is a Poisson process, more is bursty, 0 is paced.
+    /// (length of the windows in s, variance of the arrivals per window divided by their mean). The ratio is 1
+    /// for a Poisson process, greater for bursts, and 0 for paced arrivals.
     pub dispersion: Vec<(f64, f64)>,
     /// Time from the last completion of a process that had nothing in flight to its next request.
     pub think_time: LatencyStats,
-    /// The pace of the arrivals.
+    /// Relation of the arrivals to the completions.
     pub pace: Pace,
-    /// Requests that each process keeps in flight in a closed loop, on average over the requests; 0 for other paces.
+    /// Number of requests that each process keeps in flight in a closed loop, on average over the requests; 0
+    /// for other paces.
     pub kept_depth: f64,
 }
 
@@ -52,7 +54,7 @@ impl Windows {
         self.squares += count * count;
     }
 
-    /// Variance by mean over whole windows up to this number.
+    /// Returns the variance divided by the mean over whole windows up to this number.
     fn dispersion(&self, windows: u64) -> Option<f64> {
         if windows < FEWEST_WINDOWS || self.sum == 0.0 {
             return None;
@@ -99,25 +101,27 @@ impl Scales {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// The trace does not say.
+    /// The trace does not contain enough information.
     #[default]
     Unknown,
-    /// A completion lets the next request go: the depth is kept.
+    /// Each completion causes the next request, so the depth is kept.
     Closed,
-    /// Requests come whether or not earlier ones are complete.
+    /// Requests arrive regardless of whether earlier ones are complete.
     Open,
-    /// Something of both.
+    /// Some requests are from a closed loop and some from an open one.
     Mixed,
 }
 
 /// Minimum number of arrivals to judge the pace of a process.
 const FEWEST_ARRIVALS: u64 = 50;
-/// Share of a process's peaks at its most frequent depth: at least this much in a closed loop, and less than this much in an open one.
+/// Share of a process's peaks at its most frequent depth: at least this share in a closed loop, and less in an
+/// open one.
 const KEPT: f64 = 0.5;
 const NOT_KEPT: f64 = 0.3;
-/// Minimum share of the arrivals of closed, or of open, processes at which the whole load is called so.
+/// Minimum share of the arrivals of closed processes, or of open ones, for which the whole load is called
+/// closed, or open.
 const MOST: f64 = 0.7;
-/// Number of depths whose peaks are counted separately.
+/// Number of depths for which peaks are counted separately.
 const MOST_DEPTHS: usize = 1024;
 
 #[derive(Clone, Debug, Default)]
@@ -129,9 +133,9 @@ struct Process {
     first_ns: u64,
     busy_since_ns: u64,
     busy_ns: u64,
-    /// The last event was an arrival.
+    /// True if the last event was an arrival.
     is_rising: bool,
-    /// Number of times that the depth fell from each value that it had risen to.
+    /// Number of times that the depth fell after rising to each value.
     peaks: Vec<u32>,
 }
 
@@ -165,7 +169,7 @@ impl Process {
         self.last_end_ns = Some(now);
     }
 
-    /// Depth that is reached most often, and the pace.
+    /// Returns the depth that is reached most often, and the pace.
     fn pace(&self) -> (usize, Pace) {
         let peaks: u64 = self.peaks.iter().map(|count| u64::from(*count)).sum();
         let Some((depth, &count)) = self.peaks.iter().enumerate().max_by_key(|(_, count)| **count) else {
@@ -183,7 +187,8 @@ impl Process {
             };
             return (depth, pace);
         }
-        // Independent arrivals find the process busy for the share of the time that it is; one that waits never does.
+        // If arrivals are independent, the share that finds the process busy is about the share of the time for
+        // which it is busy. If each waits for the previous completion, no arrival finds it busy.
         let length = self.last_end_ns.unwrap_or(0).saturating_sub(self.first_ns).max(1) as f64;
         let busy = self.busy_ns as f64 / length;
         let overlapped = self.overlapped as f64 / self.arrivals as f64;
@@ -203,7 +208,7 @@ struct Paces {
     closed: u64,
     open: u64,
     mixed: u64,
-    /// Sum of the kept depths of closed processes times their arrivals.
+    /// Sum over closed processes of the kept depth multiplied by the number of arrivals.
     depths: u64,
 }
 
@@ -328,7 +333,7 @@ mod tests {
         assert_eq!((found.think_time.count, found.think_time.sum_ns), (1, 250));
     }
 
-    /// The pace of arrivals and completions: at each time, a step up or down.
+    /// Returns the pace of arrivals and completions; each entry is a time and whether the depth rises or falls.
     fn pace(steps: impl Iterator<Item = (u64, bool)>) -> (Pace, f64) {
         let (mut follower, mut last) = (ArrivalFollower::default(), 0);
         for (time, is_arrival) in steps {
@@ -352,7 +357,7 @@ mod tests {
             });
             assert_eq!(pace(first.chain(rounds)), (Pace::Closed, depth as f64), "{depth} {batch}");
         }
-        // Queues that are nearly always busy, and mostly idle.
+        // The queue is idle most of the time, or busy most of the time.
         for arrivals in [2u64, 4] {
             let (mut state, mut now, mut depth, mut steps) = (3u64, 0, 0u64, Vec::new());
             for _ in 0..20_000 {

@@ -20,17 +20,17 @@ use fathom_trace::blktrace::{Event, TraceAction, code};
 use fathom_trace::side::{Note, RecordedDevice};
 use std::collections::BTreeMap;
 
-/// Minimum correlation of a periodic rate, and how many standard deviations of chance it must exceed: of N random steps, the
-/// correlation has a standard deviation of 1 / sqrt(N).
+/// Minimum correlation of a periodic rate; the number of standard deviations that it must exceed follows. For N
+/// random steps, the correlation has a standard deviation of 1 / sqrt(N).
 const LEAST_CORRELATION: f64 = 0.4;
 const BEYOND_CHANCE: f64 = 4.0;
-/// Minimum number of requests to search for a period.
+/// Minimum number of requests for which a period is searched.
 const FEWEST_REQUESTS: f64 = 500.0;
-/// Minimum number of periods within a trace.
+/// Minimum number of periods that a trace must contain.
 const FEWEST_PERIODS: usize = 3;
-/// Minimum number of steps to search for a period.
+/// Minimum number of steps for which a period is searched.
 const FEWEST_STEPS: usize = 24;
-/// Minimum variance of the rates, divided by their squared mean, to search for a period.
+/// Minimum variance of the rates, divided by their squared mean, for which a period is searched.
 const LEAST_VARIATION: f64 = 0.02;
 
 /// Derives the properties of a load from the events of a trace.
@@ -238,7 +238,7 @@ impl Characterizer {
         self.depth.change(now, depth);
     }
 
-    /// The profile of what was taken; without requests if there were none.
+    /// Returns the profile of the events so far; it has no requests if there were none.
     pub fn finish(mut self) -> Profile {
         let Some(start) = self.start_ns else { return Profile::default() };
         self.over_time.at(self.end_ns);
@@ -290,7 +290,7 @@ impl Characterizer {
     }
 }
 
-/// The devices, the busiest first, with what the recording says of them.
+/// Returns the devices, the busiest first, with the information that the recording has about them.
 fn devices(counted: BTreeMap<Device, DeviceProfile>, recorded: &[RecordedDevice]) -> Vec<DeviceProfile> {
     let mut devices: Vec<DeviceProfile> = counted
         .into_iter()
@@ -331,10 +331,10 @@ fn moments(over_time: &Timeline<Bins>, working_set: &[(f64, f64)], has_completio
     over_time.bins().iter().enumerate().map(moment).collect()
 }
 
-/// The period at which the rate is most like itself, at the resolution that shows it best: bursts that come a little early or late
-/// miss each other in short steps.
+/// Finds the period at which the rate correlates most with itself, at the resolution with the highest
+/// correlation. Bursts that come slightly early or late fall into different steps if the steps are short.
 fn cycle(moments: &[Moment]) -> Option<Cycle> {
-    // The last step may not be whole.
+    // The last step may be incomplete, so it is left out.
     let whole = moments.len().checked_sub(1)?;
     let rates: Vec<f64> =
         moments[..whole].iter().map(|moment| moment.requests.iter().sum::<u64>() as f64).collect();
@@ -349,7 +349,7 @@ fn cycle(moments: &[Moment]) -> Option<Cycle> {
     [1, 2, 4, 8].into_iter().filter_map(of).max_by(|a, b| a.strength.total_cmp(&b.strength))
 }
 
-/// The shortest lag at which rates are about as much like themselves as at any, and their correlation.
+/// Returns the shortest lag with about the maximum correlation, and that correlation.
 fn period(rates: &[f64]) -> Option<(usize, f64)> {
     if rates.len() < FEWEST_STEPS {
         return None;
@@ -367,13 +367,14 @@ fn period(rates: &[f64]) -> Option<(usize, f64)> {
     let all: Vec<f64> = (0..=rates.len() / FEWEST_PERIODS).map(correlation).collect();
     let is_peak =
         |lag: usize| all[lag] >= all[lag - 1] && all.get(lag + 1).is_none_or(|next| all[lag] > *next);
-    // The slope from a lag of nothing is not a period: the correlation falls below half of it first.
+    // Small lags correlate without a period, so the search begins where the correlation has fallen below half
+    // of the minimum.
     let valley = all.iter().position(|value| *value < LEAST_CORRELATION / 2.0)?;
     let least = LEAST_CORRELATION.max(BEYOND_CHANCE / count.sqrt());
     let peaks: Vec<usize> =
         (valley.max(2)..all.len()).filter(|&lag| is_peak(lag) && all[lag] >= least).collect();
     let best = peaks.iter().map(|&lag| all[lag]).fold(0.0, f64::max);
-    // Multiples of a period are as strong as the period.
+    // Multiples of a period correlate as strongly as the period, so the shortest lag is chosen.
     peaks.into_iter().find(|&lag| all[lag] >= best * 0.9).map(|lag| (lag, all[lag].min(1.0)))
 }
 
@@ -388,7 +389,7 @@ mod tests {
         Event { time_ns, sector, bytes, device: DEVICE, pid: 7, ..Event::of_code(action | direction) }
     }
 
-    /// Requests at these times, each done within 100 µs.
+    /// Returns the profile of requests at these times, each completed within 100 µs.
     fn profile(times: impl Iterator<Item = u64>) -> Profile {
         let mut all = Characterizer::default();
         for (number, time) in times.enumerate() {
@@ -433,7 +434,7 @@ mod tests {
         };
         let mut found = 0;
         for series in 0..1000 {
-            // Every other series has bursts at random.
+            // Every other series has bursts at random times.
             let rates: Vec<f64> = (0..24 + series % 200)
                 .map(|_| {
                     if series % 2 == 0 {

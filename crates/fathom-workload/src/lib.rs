@@ -1,6 +1,7 @@
 //! Properties of a recorded load, from the events of a block trace.
 //!
-//! * [`Characterizer`] takes the events in order, in constant memory however long the trace is, and gives a [`Profile`].
+//! * [`Characterizer`] takes the events in order, in constant memory regardless of the length of the trace, and
+//!   produces a [`Profile`].
 //! * [`requests`] follows each request from its arrival to its completion.
 //! * One module for each property: [`sizes`], [`streams`], [`space`] (footprint, reuse) with [`skew`], [`arrivals`], [`depth`],
 //!   [`service`] (latencies), [`programs`], and [`places`] (what was where, and when).

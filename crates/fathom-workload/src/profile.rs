@@ -19,17 +19,17 @@ use std::collections::BTreeMap;
 /// Properties of a recorded load. Times are in ns unless the name says otherwise, shares are fractions of 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// From the first arrival to the last event, s.
+    /// Time from the first arrival to the last event in s.
     pub seconds: f64,
-    /// Requests with data.
+    /// Number of requests with data.
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Each device with requests.
+    /// All devices with requests.
     pub devices: Vec<DeviceProfile>,
-    /// Each direction with requests: reads, writes, trims.
+    /// All directions with requests: reads, writes, trims.
     pub directions: Vec<DirectionProfile>,
-    /// Flushes, and writes that must be durable.
+    /// Flushes, and writes that must be durable on completion.
     pub flushes: Flushes,
     /// Largest mean number of concurrent sequential streams in a bin of the timeline.
     pub most_streams: f64,
@@ -37,15 +37,15 @@ pub struct Profile {
     pub space: Space,
     /// Arrivals of requests.
     pub arrivals: Arrivals,
-    /// Requests in flight; `None` if the trace has no completions.
+    /// Depth, the number of requests in flight; `None` if the trace has no completions.
     pub depth: Option<Depth>,
-    /// A period of the rate, if there is one.
+    /// A period of the rate, if one was found.
     pub cycle: Option<Cycle>,
-    /// Programs, the busiest first; empty if the trace has no names.
+    /// Programs, the busiest first; empty if the trace has no names of programs.
     pub programs: Vec<Program>,
     /// The load over time, in at most 256 steps of equal length.
     pub over_time: Vec<Moment>,
-    /// Accesses by place and time.
+    /// Accesses by offset and time.
     pub maps: Vec<Map>,
     /// Parts from which a model can be made, if [`Characterizer::with_parts`](crate::Characterizer::with_parts) asked for them.
     #[serde(skip)]
@@ -57,15 +57,15 @@ pub struct Profile {
 /// One device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceProfile {
-    /// Its number; of a volume of another system, a number that stands for its name.
+    /// Number of the device; for a volume of another system, a number that stands for its name.
     pub device: Option<Device>,
-    /// Its name, or the volume's; empty if the trace does not say.
+    /// Name of the device or volume; empty if the trace does not contain it.
     pub name: String,
-    /// Its model; empty if the trace does not say.
+    /// Model of the device; empty if the trace does not contain it.
     pub model: String,
-    /// Its size in bytes; 0 if the trace does not say.
+    /// Size of the device in bytes; 0 if the trace does not contain it.
     pub size: u64,
-    /// Requests with data.
+    /// Number of requests with data.
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -77,7 +77,7 @@ pub struct DirectionProfile {
     /// Reads, writes or trims.
     #[serde(with = "word")]
     pub direction: Direction,
-    /// Requests with data.
+    /// Number of requests with data.
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -85,62 +85,63 @@ pub struct DirectionProfile {
     pub sizes: Sizes,
     /// Sequential streams.
     pub streams: Streams,
-    /// How unequal the popularity of blocks is; `None` for trims, and if too few blocks were accessed again.
+    /// Inequality of the popularity of blocks; `None` for trims, and if too few blocks were accessed again.
     pub skew: Option<Skew>,
-    /// Latencies; without values if the trace has no completions.
+    /// Latencies; empty if the trace has no completions.
     pub service: Service,
 }
 
 /// Requests that make data durable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flushes {
-    /// Flushes without data.
+    /// Number of flushes without data.
     pub flushes: u64,
-    /// Writes that flush earlier data first.
+    /// Number of writes that flush earlier data first.
     pub flushing_writes: u64,
-    /// Writes that are durable once complete (FUA).
+    /// Number of writes that are durable once complete (FUA).
     pub durable_writes: u64,
-    /// Writes whose caller waits for them.
+    /// Number of writes whose caller waits for them.
     pub sync_writes: u64,
-    /// Requests for metadata of a file system.
+    /// Number of requests for metadata of a file system.
     pub metadata: u64,
-    /// Reads ahead of their use.
+    /// Number of reads ahead of their use.
     pub read_ahead: u64,
     /// Time between flushes of either kind.
     pub gaps: LatencyStats,
-    /// From the arrival of a flush without data to its completion.
+    /// Time from the arrival of a flush without data to its completion.
     pub latency: LatencyStats,
 }
 
 /// A period of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cycle {
-    /// Its length in s.
+    /// Length of the period in s.
     pub period_s: f64,
-    /// Correlation of the rate with that of a period earlier, up to 1.
+    /// Correlation of the rate with the rate one period earlier, at most 1.
     pub strength: f64,
 }
 
-/// A step of the time.
+/// A step of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Start and end in s since the first arrival.
+    /// Start in s since the first arrival; the end follows.
     pub start_s: f64,
     /// See `start_s`.
     pub end_s: f64,
-    /// Arrivals of reads, writes, trims.
+    /// Number of arrivals: reads, writes, trims.
     pub requests: [u64; 3],
     /// Their bytes.
     pub bytes: [u64; 3],
-    /// Flushes, and writes that flush.
+    /// Number of flushes, and of writes that flush.
     pub flushes: u64,
     /// Mean depth; 0 if the trace has no completions.
     pub depth: f64,
-    /// Bytes accessed in this step, each block once (estimated).
+    /// Estimated bytes accessed in this step; a block counts once.
     pub working_set: f64,
-    /// Bytes accessed until its end (estimated).
+    /// Estimated bytes accessed from the start until the end of this step.
     pub footprint: f64,
-    /// Completions by latency, reads, writes, trims: the centre of a bin in ns, and their number.
+    /// Number of completions by latency: for reads, writes and trims, the centre of a bin in ns, and the
+    /// number.
     pub latencies: [BTreeMap<u64, u64>; 3],
 }
 

@@ -1,5 +1,5 @@
-//! `fathom curve`: how much load the storage can take. Response times by offered load, the knee, and the
-//! highest rate that meets a limit.
+//! `fathom curve`: finds out how much load the storage can take: response times at each offered load, the knee,
+//! and the highest rate that meets a limit.
 
 pub(crate) mod answer;
 mod execute;
@@ -111,7 +111,7 @@ fn plan_of(options: &CurveOptions, base: &BaseJob, runner: &dyn Runner) -> Resul
         seed: options.seed.unwrap_or_else(chance),
         readonly: base.readonly,
     };
-    // Loads that cannot run are refused before the first run.
+    // Loads that cannot run are refused before the first run starts.
     for curve in 0..plan.curves() {
         spec_at(&plan, curve, Load::Closed, 0, runner)?;
         let rate = plan.rates.first().copied().unwrap_or(100_000.0);
@@ -175,13 +175,13 @@ fn print_again(path: &Path, options: &CurveOptions, streams: &mut Streams<'_>) -
     print(options, &recorded, &objectives, streams)
 }
 
-/// The curves of a results file, for a page.
+/// Evaluates the curves of a results file, for a page.
 pub(crate) fn shown(recorded: &RecordedCurve) -> Result<Shown<'_>, Failure> {
     let objectives = objectives_of(recorded, &[])?;
     Ok(Shown { recorded, curves: answer::curves(recorded, &objectives), objectives })
 }
 
-/// The limits given now, or else those of the plan.
+/// The limits that were given now; without any, those of the plan.
 fn objectives_of(recorded: &RecordedCurve, given: &[Objective]) -> Result<Vec<Objective>, Failure> {
     match given.is_empty() {
         false => Ok(given.to_vec()),

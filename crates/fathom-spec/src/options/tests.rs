@@ -1,4 +1,4 @@
-//! Every declaration is complete, and every option of fio has one.
+//! Tests that every declaration is complete, and that every option of fio has one.
 
 use super::TABLES;
 use crate::definition::{Kind, Names, OptionDef, Status};
@@ -8,7 +8,7 @@ use crate::options::private;
 use crate::spec::JobSpec;
 use crate::value::{NoSource, ParseContext};
 
-/// Name and engine of every option that fio 3.42 has.
+/// Name and engine of each option that fio 3.42 has.
 const FIO_OPTIONS: &str = include_str!("../../tests/fixtures/options.txt");
 
 fn all_tables() -> Vec<&'static [OptionDef]> {
@@ -22,7 +22,7 @@ fn all_options() -> impl Iterator<Item = &'static OptionDef> {
     all_tables().into_iter().flatten()
 }
 
-/// Agents and servers refuse options by what they access.
+/// Declarations must be complete, because agents and servers refuse options by what these access.
 #[test]
 fn every_text_declares_what_it_names() {
     let is_text = |option: &&OptionDef| matches!(option.kind, Kind::Text | Kind::OptionalText);
@@ -100,7 +100,7 @@ fn every_option_is_explained() {
 fn every_listed_word_is_accepted() {
     for option in all_options().filter(|option| option.status != Status::Removed) {
         for choice in option.choices {
-            // These words are meaningless without what follows them.
+            // These words are valid only with an argument after them.
             let argument = match (option.name, choice.name) {
                 ("random_distribution", "zoned") => ":100/100",
                 ("random_distribution", "zoned_abs") => ":100/1m",

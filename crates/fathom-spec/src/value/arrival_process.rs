@@ -1,4 +1,4 @@
-//! `rate_process`: when I/Os under a rate are due.
+//! `rate_process`: the times at which I/Os under a rate are due.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::time::parse_time;
 use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float};
 use crate::definition::{Choice, OptionDef, TimeUnit};
 
-/// Maximum coefficient of variation of gaps: beyond it, a run would have to be very long to reach its mean rate.
+/// Maximum coefficient of variation of gaps. With a larger one, only a very long run would reach its mean rate.
 const LARGEST_VARIATION: f64 = 100.0;
 /// Maximum number of steps of a rate that changes with time.
 const MOST_STEPS: usize = 4096;
@@ -29,13 +29,13 @@ pub enum ArrivalProcess {
         busy: Duration,
         /// Length of the pause after it.
         idle: Duration,
-        /// Within a burst, arrivals are random instead of evenly spaced.
+        /// True if arrivals within a burst are random instead of evenly spaced.
         poisson: bool,
     },
     /// Gaps from a gamma distribution.
     Gamma {
-        /// Standard deviation of the gaps divided by their mean: 0 is evenly spaced, 1 a Poisson process, more
-        /// is burstier.
+        /// Standard deviation of the gaps divided by their mean: 0 means evenly spaced, 1 a Poisson process,
+        /// larger values more bursty.
         variation: f64,
     },
     /// The rate changes with time.
@@ -68,7 +68,7 @@ impl ArrivalProcess {
         },
     ];
 
-    /// fio has it as well, and it also paces closed loops.
+    /// True if fio has this process as well; it then also paces closed loops.
     pub fn is_of_fio(&self) -> bool {
         matches!(self, ArrivalProcess::Linear | ArrivalProcess::Poisson)
     }

@@ -10,7 +10,7 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What file systems are made on.
+/// The kind of target on which file systems are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::sweep) enum Backing {
@@ -22,15 +22,15 @@ pub(in crate::sweep) enum Backing {
     Made,
 }
 
-/// A device found by its name.
+/// A device that was found by its name.
 pub(super) struct FoundDevice {
-    /// Its path without links.
+    /// Path of the device, without symbolic links.
     pub(super) path: PathBuf,
     pub(super) backing: Backing,
     pub(super) bytes: u64,
-    /// The backing file, if it is a loop device.
+    /// The backing file, if the device is a loop device.
     pub(super) behind: String,
-    /// Its disk's serial number, if known.
+    /// Serial number of the device's disk, if known.
     pub(super) serial: String,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundD
     Ok(FoundDevice { path, backing: Backing::Device, bytes, behind, serial })
 }
 
-/// A file to be created for the duration of the sweep.
+/// Examines a file that will be created for the duration of the sweep.
 fn examine_missing(named: &Path, given: &GivenVolume) -> Result<FoundDevice, Failure> {
     let bytes = given.device_size.ok_or_else(|| {
         refused(

@@ -6,7 +6,8 @@ use crate::plan::model::arrivals::ArrivalsPlan;
 use crate::plan::model::targets::DirectionPlan;
 use fathom_stats::PerDirection;
 
-/// A worker cannot start more arrivals than this per second, and counting them would use up its processor.
+/// Highest arrival rate: a worker cannot start more I/Os per second, and even counting the arrivals would
+/// occupy a whole processor.
 const MOST_PER_SECOND: f64 = 10_000_000.0;
 
 /// The schedule of a clone's I/Os, if it is an open loop. The error includes advice.
@@ -17,7 +18,7 @@ pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan
     }
     let used = subject.targets.used_directions();
     let per_second = PerDirection::from_fn(|direction| {
-        // A replayed log has its own times.
+        // A replayed log has its own issue times, so no schedule is built.
         if subject.log.is_some() || !used.contains(&direction) {
             return None;
         }

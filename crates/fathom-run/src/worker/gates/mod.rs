@@ -15,9 +15,9 @@ use fathom_stats::Direction;
 
 /// Decides when the next I/O of the job is due.
 pub(super) trait Gate {
-    /// The direction of the next I/O if it may start now, or what to wait for.
+    /// The direction of the next I/O if it may start now; otherwise the wait that it requires.
     fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next>;
 
-    /// Called when that I/O is being issued.
+    /// Called when the drawn I/O is issued.
     fn issued(&mut self, target: &Target);
 }

@@ -1,4 +1,4 @@
-//! The schedule of arrivals, independent of completions.
+//! The schedule of arrivals, which does not depend on completions.
 
 use super::steps::StepCursor;
 use crate::plan::model::arrivals::ArrivalsPlan;
@@ -8,12 +8,12 @@ use fathom_spec::value::ArrivalProcess;
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
 
-/// A position in the sequence of arrivals of a direction.
+/// A position in the sequence of arrivals of one direction.
 #[derive(Clone, Debug)]
 struct Cursor {
-    /// Number of arrivals before it.
+    /// Number of arrivals before this position.
     count: u64,
-    /// When this arrival is due, in ticks of active time since the start.
+    /// Due time of the arrival at this position, in ticks of active time since the start.
     at: f64,
     course: Course,
 }
@@ -34,11 +34,11 @@ pub(in crate::worker) struct Schedule {
     start: u64,
     /// Mean gap during active time, ticks.
     gap: f64,
-    /// Ticks of active time, and of a whole cycle, if arrivals come in bursts.
+    /// If arrivals come in bursts: the ticks of active time, and of a whole cycle.
     bursts: Option<(f64, f64)>,
-    /// The next arrival to start.
+    /// The next arrival to be started.
     next: Cursor,
-    /// The next arrival to be due.
+    /// The first arrival that is not due yet.
     ahead: Cursor,
 }
 
@@ -92,12 +92,12 @@ impl Schedule {
         self.due_at(self.next.at)
     }
 
-    /// Starts or counts the next arrival.
+    /// Takes the next arrival, which is started or counted.
     pub(in crate::worker) fn take(&mut self) {
         step(&mut self.next, self.gap);
     }
 
-    /// Arrivals that are due by this tick and not taken yet; counts at most `most` new ones.
+    /// Number of arrivals that are due by this tick and not taken yet; counts at most `most` new ones.
     pub(in crate::worker) fn waiting(&mut self, now: u64, most: u64) -> u64 {
         if self.ahead.count < self.next.count {
             self.ahead = self.next.clone();
