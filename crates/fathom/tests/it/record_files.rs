@@ -272,7 +272,7 @@ fn processes_and_groups_that_run_already_are_recorded() {
         .start();
     let path = directory.path().join("pid.trace");
     let has_all = |path: &Path| {
-        let recorded = path.exists().then(|| Recorded::read(path)).unwrap_or_default();
+        let recorded = if path.exists() { Recorded::read(path) } else { Recorded::default() };
         recorded.of(Operation::Write, "/log").len() > 20 && recorded.of(Operation::Write, "/other").len() > 5
     };
     wait_until("both files are recorded", || has_all(&path));
