@@ -13,6 +13,9 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
+/// The ioctl that closes a descriptor at exec. The type of libc's constant differs between C libraries.
+const FIOCLEX: u64 = 0x5451;
+
 /// Flags of open.
 const CLOSE_AT_EXEC: u64 = libc::O_CLOEXEC as u64;
 const APPEND: u64 = libc::O_APPEND as u64;
@@ -156,7 +159,7 @@ impl Follower {
                 [None, None]
             }
             What::CloseAtExec => {
-                self.close_at_exec(tid, first, arguments[1] == libc::FIOCLEX);
+                self.close_at_exec(tid, first, arguments[1] == FIOCLEX);
                 [None, None]
             }
             What::Map if arguments[3] & ANONYMOUS == 0 => {
