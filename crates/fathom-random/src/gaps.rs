@@ -66,7 +66,7 @@ impl Shares {
         let (own, rest) = (draw(shape), draw(shape * others as f64));
         match own + rest > 0.0 {
             true => own / (own + rest),
-            // Both are too small for a float: one of the gaps has everything.
+            // Both draws underflowed to 0, so one gap takes all that is left: this one with probability `even`.
             false => f64::from(u8::from(f64::from(self.numbers.next_u32()) / 4_294_967_296.0 < even)),
         }
     }

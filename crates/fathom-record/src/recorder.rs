@@ -23,7 +23,7 @@ pub struct Wishes {
     pub names: bool,
 }
 
-/// Events in order of time, and what belongs to them.
+/// Events sorted by time, with the names of newly seen processes and the gaps left by lost events.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The events.
@@ -38,9 +38,9 @@ pub struct Batch {
 pub struct Recorder {
     buffers: Buffers,
     events: Events,
-    /// Events that wait for what other processors did before them.
+    /// Events already read that may still be preceded by unread events of other processors.
     waiting: Vec<Event>,
-    /// Everything up to this time was read by the round before.
+    /// Start of the previous drain, `u64::MAX` after the stop. The next drain reads the last events up to this time.
     settled_ns: u64,
     /// Time of the last event handed out.
     handed_ns: u64,

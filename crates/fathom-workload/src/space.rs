@@ -294,7 +294,7 @@ impl Popularity {
         Popularity { counts, weight, accesses }
     }
 
-    /// True if some blocks were accessed again; the others say nothing about popularity.
+    /// True if enough accesses were to blocks already accessed; otherwise the counts say nothing about popularity.
     pub(crate) fn is_reused(&self) -> bool {
         let total: u64 = self.counts.iter().sum();
         self.counts.len() >= 2 && total as f64 > self.counts.len() as f64 * 1.05

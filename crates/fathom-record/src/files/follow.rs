@@ -37,7 +37,7 @@ pub(crate) struct Pending {
     parts: [Option<Part>; 2],
 }
 
-/// A call of the trace that the system call is.
+/// A traced operation of a system call. Calls that copy between files have two.
 #[derive(Debug)]
 struct Part {
     serial: u64,
@@ -483,7 +483,7 @@ impl Follower {
     }
 }
 
-/// Where a call moves data, by its arguments.
+/// Offset at which a call moves data, as far as its arguments tell.
 enum Source {
     Given(u64),
     Position,

@@ -138,8 +138,8 @@ fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) 
     }
 }
 
-/// Returns the number of I/Os that were due, the number that waited, and the parts of the time since they were
-/// due.
+/// Returns the number of I/Os that were due and of those not yet started at the end, the backlog, and the
+/// components of the response time.
 fn arrivals(arrivals: &ArrivalsReport, view: &ViewOptions, with_bins: bool) -> ArrivalsResult {
     let figures = |stats| latency(stats, view, true, with_bins);
     ArrivalsResult {

@@ -4,8 +4,8 @@ use super::distribution::Sampler;
 use crate::plan::model::targets::{FileOrder, FileRule};
 use crate::random::{DrawnAhead, Generator, part_below};
 
-/// Number of slots per file in a skewed draw; with several slots, neighbouring files share the steps of the
-/// curve.
+/// Number of slots per file in a skewed draw: the distribution covers slots, and `slot / SLOTS_PER_FILE` is the
+/// file.
 const SLOTS_PER_FILE: u64 = 1024;
 
 /// State of the file choice.

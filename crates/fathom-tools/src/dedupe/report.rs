@@ -78,7 +78,8 @@ impl Found {
         ((1.0 - self.unique as f64 / self.chunks as f64) * 100.0).round() as u64
     }
 
-    /// Share of the unique chunks with duplicates in all chunks; `None` without duplicates.
+    /// Unique chunks that have duplicates, in percent of all chunks; `None` if there are none or if they were not
+    /// counted.
     fn working_set_percent(&self) -> Option<f64> {
         let duplicated = self.duplicated.filter(|count| *count > 0)?;
         Some(duplicated as f64 / self.chunks as f64 * 100.0)

@@ -331,7 +331,7 @@ impl ClientConsole {
         self.list.0.iter().position(|entry| entry.name == name)
     }
 
-    /// Prints a server's results when it ends.
+    /// Prints one server's results: interim reports, and the final one when its run ends.
     fn show(&mut self, own_name: &str, host_name: &str, report: &RunReport) {
         let code = report.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.code);
         if code.is_some() {

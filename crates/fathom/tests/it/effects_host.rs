@@ -313,8 +313,7 @@ fn the_first_buffer_is_aligned() {
     }
 }
 
-/// Directory of a control group of the version that a run uses here, if this machine allows creating groups
-/// there.
+/// Mount point of control groups of version 1 (with blkio) or 2; an error if groups cannot be created there.
 fn control_groups(of_version_1: bool) -> Result<std::path::PathBuf, String> {
     skip::root()?;
     let mounts = std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;

@@ -126,7 +126,7 @@ fn loop_devices_without_a_disk_are_seen() {
     let device = require!(LoopDevice::with_holes(place.path(), 16 * MIB));
     finds(directory.path(), &reader(&device), "holes", Some("doubtful"));
     finds(directory.path(), &reader(&device).replace("randread", "randwrite"), "holes", None);
-    // The written data exists.
+    // Once the whole device has been written, its file has no holes left.
     let whole =
         reader(&device).replace("--rw=randread", "--rw=write").replace("--time_based --runtime=400ms", "");
     Launch::fathom(directory.path()).words(&whole).run().expect_clean();

@@ -255,7 +255,7 @@ fn a_disk_with_partitions_is_destroyed_only_if_that_is_meant() {
     expect_refused(directory.path(), disk.path(), &format!("saturation {} {SHORT}", disk.text()), &holds);
     let finished = pts(directory.path(), &format!("saturation {} {SHORT}", on(&disk)));
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    // The kernel and the disk have released them.
+    // The purge removed the partition table, and the kernel drops the partition devices.
     let limit = Instant::now() + PATIENCE;
     while Path::new(&part).exists() {
         assert!(Instant::now() < limit, "{part} is still there");

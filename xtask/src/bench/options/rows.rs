@@ -101,7 +101,7 @@ pub(super) const ROWS: &[Row] = &[
         Above(20),
         "one I/O in flight while it searches",
     ),
-    option("--percentage_random=50", Above(40), "a draw of random or sequential"),
+    option("--percentage_random=50", Above(40), "a draw per I/O that decides between random and sequential"),
     option("--rw=randread:8", Above(10), "a draw every eight I/Os"),
     option(BATCHES, Above(0), "batches are filled separately from completions").deep(),
     option(

@@ -32,8 +32,9 @@ pub(super) fn target_plan(
     let distribution = distribution(job);
     let random = replay.is_none()
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
-    // For other jobs, the rules across options have already disabled the map, because it could not represent
-    // their blocks.
+    // True if blocks are aligned to the smallest length in every direction. For random jobs where this is
+    // false, the rules across options have already disabled the random map, which cannot represent their
+    // blocks.
     let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
     TargetPlan {
         directions,

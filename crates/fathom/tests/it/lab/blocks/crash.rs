@@ -106,7 +106,7 @@ fn every_flush_of_a_device_keeps_its_promises() {
     let attributes = [("memory_backed", "1"), ("size", "64"), ("cache_size", "64")];
     let disk = require!(NullBlk::new("fathom_cached", &attributes));
     let table = format!("0 {} log-writes {} {log}", SIZE / 512, disk.path());
-    // The log has a single writer: the lab's must be removed.
+    // Only one dm-log-writes target may write to the log, so the lab's own target is removed first.
     tool("dmsetup", &format!("remove {}", require!(device("dm_log_writes"))));
     let target = "/dev/mapper/fathom_recorded";
     // The ledger is in memory: not on the device under test.
