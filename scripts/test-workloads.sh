@@ -3,7 +3,7 @@
 # comes. Fails if a model is less accurate than the target, or if its job file is larger than 5 KB. Needs root, tracefs and loop
 # devices; a load whose program is missing is skipped by name.
 #
-#   test-workloads.sh [--seconds=N] [--directory=DIR] [--rehearse] [LOAD...]
+#   test-workloads.sh [--seconds=N] [--directory=DIR] [LOAD...]
 #
 # Loads: known onoff postgres sqlite rocksdb copy compile. The images of the devices and the traces go to DIR (default: a temporary
 # directory).
@@ -28,15 +28,18 @@ for word in "$@"; do
 done
 [ ${#loads[@]} -gt 0 ] || loads=(known onoff postgres sqlite rocksdb copy compile)
 
-fathom=$(realpath "${FATHOM_PROGRAM:-target/release/fathom}")
-[ -x "$fathom" ] || {
-    echo "no program $fathom; build it with cargo build --release, or name one in FATHOM_PROGRAM" >&2
-    exit 1
-}
 if [ "$(id -u)" != 0 ] || ! [ -d /sys/kernel/tracing/instances ]; then
     echo "skipped: recording needs root and tracefs"
     exit 0
 fi
+
+# FATHOM_PROGRAM is one that is built already.
+if [ -z "${FATHOM_PROGRAM:-}" ]; then
+    . scripts/rust.sh
+    cargo build --release --locked -p fathom-io
+    FATHOM_PROGRAM=$target_directory/release/fathom
+fi
+fathom=$(realpath "$FATHOM_PROGRAM")
 
 made=
 [ -n "$directory" ] || made=$(mktemp -d "${TMPDIR:-/tmp}/fathom-workloads.XXXXXX")
