@@ -14,6 +14,9 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
 
+/// Time that a poll without an end takes, ns.
+const POLL_NS: u64 = 1_000;
+
 thread_local! {
     /// The next device of this thread: an engine is set up from the job, which does not know about simulations.
     static NEXT: RefCell<Option<Start>> = const { RefCell::new(None) };
@@ -348,6 +351,10 @@ impl Engine for Device {
             }
         }
         self.list(out);
+        // A poll is a system call: without its time, a loop that polls through a long stall would run for minutes.
+        if min == 0 && out.is_empty() {
+            self.time.advance_to(self.time.ns() + POLL_NS);
+        }
         Ok(())
     }
 
