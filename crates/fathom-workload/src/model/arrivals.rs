@@ -85,8 +85,13 @@ fn variation(part: &Part, seconds: f64, step_s: f64, change: f64) -> f64 {
         (scale * rate >= FEWEST_PER_WINDOW || found > CLUMPED)
             && (scale * SCALES_PER_STEP <= step_s || scale < 0.002)
     };
-    let usable = part.dispersion.iter().filter(|(scale, found)| is_usable(*scale, *found));
-    let within = usable.map(|(scale, found)| found - scale * rate * change).filter(|within| *within > 0.0);
+    let usable: Vec<(f64, f64)> =
+        part.dispersion.iter().copied().filter(|(scale, found)| is_usable(*scale, *found)).collect();
+    if usable.iter().any(|(_, found)| *found < EVEN * EVEN) {
+        return 0.0;
+    }
+    let within =
+        usable.iter().map(|(scale, found)| found - scale * rate * change).filter(|within| *within > 0.0);
     let logs: Vec<f64> = within.map(f64::ln).collect();
     if logs.is_empty() {
         return 1.0;

@@ -48,9 +48,9 @@ fn a_job_file_names_each_part_of_the_load() {
         "\n[sequential-writes]\nrw=write\nbs=16k\n",
         "filename=text.data\n",
         "open_loop=1\n",
-        "runtime=2001ms\n",
+        "runtime=2000ms\n",
         "# 2 jobs, ",
-        "rate_iops=8000\n",
+        "rate_iops=8000\nrate_process=linear\n",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
@@ -63,7 +63,7 @@ fn a_job_file_names_each_part_of_the_load() {
         assert!(scaled.contains(wanted), "{wanted}: {scaled}");
     }
     // The job file runs as it is, here without a device.
-    let finished = model(directory.path(), "text -o m.fio");
+    let finished = model(directory.path(), "text --size=16m -o m.fio");
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     let finished = Launch::fathom(directory.path()).words("m.fio --eta=never").run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
