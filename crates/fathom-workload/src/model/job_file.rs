@@ -38,7 +38,7 @@ fn section(job: &Job) -> String {
         let _ = writeln!(text, "{name}={value}");
     };
     put("rw", pattern(job));
-    match job.sizes.as_slice() {
+    match job.sizes.0.as_slice() {
         [(size, _)] => put("bs", size_text(u64::from(*size))),
         sizes => {
             let part = |(size, percent): &(u32, u32)| format!("{}/{percent}", size_text(u64::from(*size)));
@@ -111,8 +111,7 @@ fn place(job: &Job, put: &mut impl FnMut(&str, String)) {
         },
         Place::Zones { zones: all, .. } => drawn(job.place.size(), zones(all)),
     }
-    let smallest = job.sizes.iter().map(|size| u64::from(size.0)).min().unwrap_or(0);
-    if !job.place.is_sequential() && job.place.granule() != smallest {
+    if !job.place.is_sequential() && job.place.granule() != job.sizes.smallest() {
         put("blockalign", size_text(job.place.granule()));
     }
 }
@@ -128,9 +127,7 @@ fn rate(job: &Job, put: &mut impl FnMut(&str, String)) {
     if per_second >= SMALLEST_RATE {
         return put("rate_iops", per_second.round().to_string());
     }
-    let mean: f64 =
-        job.sizes.iter().map(|(size, percent)| f64::from(*size) * f64::from(*percent) / 100.0).sum();
-    put("rate", (per_second * mean).round().max(1.0).to_string());
+    put("rate", (per_second * job.sizes.mean()).round().max(1.0).to_string());
 }
 
 fn arrivals(arrivals: &Arrivals, put: &mut impl FnMut(&str, String)) {

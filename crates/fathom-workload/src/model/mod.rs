@@ -19,6 +19,7 @@ use crate::profile::Profile;
 use arrivals::Arrivals;
 use fathom_stats::Direction;
 use place::Place;
+use sizes::BlockSizes;
 
 /// Parts with less than this share of the requests, and of the bytes, are left out.
 const LEAST_SHARE: f64 = 0.002;
@@ -69,8 +70,8 @@ pub struct Job {
     pub share_of_bytes: f64,
     /// Reads, writes or trims.
     pub direction: Direction,
-    /// Block sizes in bytes with their shares in percent, which add up to 100.
-    pub sizes: Vec<(u32, u32)>,
+    /// Block sizes.
+    pub sizes: BlockSizes,
     /// Where its requests go.
     pub place: Place,
     /// First byte of its area.
@@ -135,30 +136,21 @@ impl Model {
         let total: u64 = self.jobs.iter().map(|job| job.place.size()).sum();
         let factor = scaling.size.map_or(1.0, |size| size as f64 / total.max(1) as f64);
         for job in &mut self.jobs {
-            let largest = job.sizes.iter().map(|(size, _)| u64::from(*size)).max().unwrap_or(4096);
-            job.place.scale(factor, largest);
+            job.place.scale(factor, job.sizes.largest());
             job.clones = scaling.clones.max(1) * job.place.streams();
             job.arrivals.per_second *= scaling.rate / f64::from(job.clones);
         }
     }
 
-    /// Gives each job its area. Reads and writes outside of streams share one if they do in the trace.
+    /// Gives each job its area. Reads and writes outside of streams share the first one if they do in the trace.
     fn arrange(&mut self, profile: &Profile) {
         let is_shared = profile.space.is_shared();
-        let mut end = 0;
-        let mut shared: Option<(u64, u64)> = None;
-        for job in &mut self.jobs {
-            let size = job.place.size().next_multiple_of(ALIGNMENT);
-            if is_shared && !job.place.is_sequential() && job.direction != Direction::Trim {
-                // The area of the first grows for the larger second: nothing is behind it yet.
-                let (offset, length) = *shared.get_or_insert((end, 0));
-                job.offset = offset;
-                shared = Some((offset, length.max(size)));
-                end = end.max(offset + size);
-                continue;
-            }
+        let shares = |job: &Job| is_shared && !job.place.is_sequential() && job.direction != Direction::Trim;
+        let room = |job: &Job| job.place.size().next_multiple_of(ALIGNMENT);
+        let mut end = self.jobs.iter().filter(|job| shares(job)).map(room).max().unwrap_or(0);
+        for job in self.jobs.iter_mut().filter(|job| !shares(job)) {
             job.offset = end;
-            end += size;
+            end += room(job);
         }
         self.size = end;
     }
@@ -175,9 +167,8 @@ impl Model {
 }
 
 /// As many slots as wanted, if their buffers are not too large.
-fn slots_of(sizes: &[(u32, u32)], wanted: u64) -> u64 {
-    let largest = sizes.iter().map(|size| u64::from(size.0)).max().unwrap_or(1).max(1);
-    wanted.min(BUFFERS / largest).max(SLOTS.0)
+fn slots_of(sizes: &BlockSizes, wanted: u64) -> u64 {
+    wanted.min(BUFFERS / sizes.largest()).max(SLOTS.0)
 }
 
 /// `sequential-reads`.
@@ -199,4 +190,43 @@ fn whole_percents(shares: &[f64]) -> Vec<u32> {
         .take(if shares.is_empty() { 0 } else { missing as usize })
         .for_each(|place| percents[place] += 1);
     percents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Characterizer;
+    use fathom_trace::Device;
+    use fathom_trace::blktrace::{Event, code};
+
+    #[test]
+    fn areas_that_are_not_shared_do_not_overlap() {
+        let mut all = Characterizer::with_parts();
+        let device = Device { major: 8, minor: 0 };
+        // Reads of some blocks, writes of these and many more, and a stream of reads.
+        for number in 0..100_000u64 {
+            let (code, sector) = match number % 50 {
+                0 => (code::READ, (1 << 30) + number / 50 * 8),
+                step if step % 2 == 1 => (code::READ, number * 7919 % 8191 * 8),
+                _ => (code::WRITE, number * 104_729 % 16_381 * 8),
+            };
+            let event = Event {
+                time_ns: number * 10_000,
+                sector,
+                bytes: 4096,
+                device,
+                ..Event::of_code(code::QUEUE | code)
+            };
+            all.add(&event, b"");
+        }
+        let model = Model::of(&all.finish(), &Scaling::default());
+        let of = |name: &str| {
+            model.jobs.iter().find(|job| job.name == name).unwrap_or_else(|| panic!("{name}: {model:?}"))
+        };
+        let (reads, writes, stream) = (of("random-reads"), of("random-writes"), of("sequential-reads"));
+        assert_eq!((reads.offset, writes.offset), (0, 0), "shared");
+        let end = |job: &Job| job.offset + job.place.size();
+        assert!(end(reads) < end(writes) && stream.offset >= end(writes), "{model:?}");
+        assert!(model.size >= end(stream));
+    }
 }

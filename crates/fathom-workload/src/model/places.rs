@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::simulation::{self, Shared};
-use super::sizes::SizeClass;
+use super::sizes::{BlockSizes, SizeClass};
 use crate::parts::Part;
 use crate::profile::Profile;
 use crate::skew::{Zones, fits, zones};
@@ -53,7 +53,7 @@ fn streams(part: &Part, class: &SizeClass, profile: &Profile) -> Shared {
         let bytes = of_class * share;
         let room = if bytes > size * ROOM { 1.0 } else { ROOM };
         let streams = (at_once * share).round().max(1.0);
-        stream(streams as u32, size * room / streams, (bytes / run).max(1.0), run, class.largest())
+        stream(streams as u32, size * room / streams, (bytes / run).max(1.0), run, class.sizes.largest())
     };
     match zones.as_slice() {
         [hot, cold] => {
@@ -97,9 +97,8 @@ fn hot_and_cold(zones: &[(u32, f64)]) -> Vec<(u32, f64)> {
 
 /// The candidate that comes closest: places fitted to the popularity of blocks, or of the places where requests begin, which
 /// differ where sizes do.
-fn random(part: &Part, sizes: &[(u32, u32)], spreads: &[u64]) -> Shared {
-    let smallest = sizes.iter().map(|size| u64::from(size.0)).min().unwrap_or(BLOCK);
-    let largest = sizes.iter().map(|size| u64::from(size.0)).max().unwrap_or(BLOCK);
+fn random(part: &Part, sizes: &BlockSizes, spreads: &[u64]) -> Shared {
+    let (smallest, largest) = (sizes.smallest(), sizes.largest());
     let aligned = |granule: &u64| part.sizes.aligned_share(*granule) >= ALIGNED;
     let granules = (9..20).map(|power| 1u64 << power);
     let granule = granules.filter(aligned).filter(|granule| *granule <= largest).max().unwrap_or(512);

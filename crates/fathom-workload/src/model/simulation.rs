@@ -1,6 +1,7 @@
 //! Where requests of a job would go, drawn as its run draws them: to choose between places before anything runs.
 
 use super::place::Place;
+use super::sizes::BlockSizes;
 use crate::requests::Request;
 use crate::skew::{Model as Distribution, distance};
 use crate::space::{BLOCK, Counter, Popularity};
@@ -27,7 +28,7 @@ pub(super) type Shared = Vec<(&'static str, f64, Place)>;
 /// The candidate whose requests are most like those of a part.
 pub(super) fn best(
     candidates: Vec<Shared>,
-    sizes: &[(u32, u32)],
+    sizes: &BlockSizes,
     requests: u64,
     wanted: &Popularity,
 ) -> Shared {
@@ -46,7 +47,7 @@ pub(super) fn best(
     scored.reduce(better).map_or_else(Vec::new, |found| found.2)
 }
 
-fn score(places: &Shared, sizes: &[(u32, u32)], requests: u64, wanted: &Popularity) -> f64 {
+fn score(places: &Shared, sizes: &BlockSizes, requests: u64, wanted: &Popularity) -> f64 {
     let (found, sequential) = simulate(places, sizes, requests);
     let footprint = wanted.footprint().max(1) as f64;
     let error = (found.footprint() as f64 - footprint).abs() / footprint;
@@ -54,8 +55,8 @@ fn score(places: &Shared, sizes: &[(u32, u32)], requests: u64, wanted: &Populari
 }
 
 /// The popularity of blocks, and the share of requests in sequential runs.
-fn simulate(places: &Shared, sizes: &[(u32, u32)], requests: u64) -> (Popularity, f64) {
-    let mean: f64 = sizes.iter().map(|(size, percent)| f64::from(*size) * f64::from(*percent) / 100.0).sum();
+fn simulate(places: &Shared, sizes: &BlockSizes, requests: u64) -> (Popularity, f64) {
+    let mean = sizes.mean();
     let most = (MOST_BLOCKS as f64 / (mean / BLOCK as f64).max(1.0)) as u64;
     let (mut counter, mut finder) = (Counter::default(), StreamFinder::default());
     let mut draws: Vec<Draw> = places.iter().map(|place| Draw::of(&place.2, mean)).collect();
@@ -65,8 +66,8 @@ fn simulate(places: &Shared, sizes: &[(u32, u32)], requests: u64) -> (Popularity
     for number in 0..requests {
         let place =
             pick(places.iter().map(|place| place.1), numbers.below(1 << 20) as f64 / f64::from(1 << 20));
-        let percents = sizes.iter().map(|size| f64::from(size.1) / 100.0);
-        let bytes = sizes[pick(percents, numbers.below(1 << 20) as f64 / f64::from(1 << 20))].0;
+        let percents = sizes.0.iter().map(|size| f64::from(size.1) / 100.0);
+        let bytes = sizes.0[pick(percents, numbers.below(1 << 20) as f64 / f64::from(1 << 20))].0;
         let offset = draws[place].next(&mut numbers);
         let request = Request {
             time_ns: number,

@@ -25,14 +25,28 @@ pub struct SizeClass {
     pub share: f64,
     /// Its share of the bytes.
     pub share_of_bytes: f64,
-    /// Block sizes in bytes with their shares in percent, which add up to 100.
-    pub sizes: Vec<(u32, u32)>,
+    /// Block sizes.
+    pub sizes: BlockSizes,
 }
 
-impl SizeClass {
+/// Block sizes in bytes with their shares in percent, which add up to 100.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockSizes(pub Vec<(u32, u32)>);
+
+impl BlockSizes {
+    /// The mean size.
+    pub fn mean(&self) -> f64 {
+        self.0.iter().map(|(size, percent)| f64::from(*size) * f64::from(*percent) / 100.0).sum()
+    }
+
+    /// The smallest size.
+    pub fn smallest(&self) -> u64 {
+        self.0.iter().map(|size| u64::from(size.0)).min().unwrap_or(SECTOR)
+    }
+
     /// The largest size.
     pub fn largest(&self) -> u64 {
-        self.sizes.iter().map(|size| u64::from(size.0)).max().unwrap_or(SECTOR)
+        self.0.iter().map(|size| u64::from(size.0)).max().unwrap_or(SECTOR)
     }
 }
 
@@ -55,9 +69,7 @@ pub(super) fn classes(sizes: &Sizes) -> Vec<SizeClass> {
     let groups = groups(sizes);
     let all = class("", &groups, &groups);
     let mean = sizes.bytes() as f64 / sizes.requests().max(1) as f64;
-    let of_class: f64 =
-        all.sizes.iter().map(|(size, percent)| f64::from(*size) * f64::from(*percent) / 100.0).sum();
-    if (of_class / mean - 1.0).abs() <= LARGEST_ERROR {
+    if (all.sizes.mean() / mean - 1.0).abs() <= LARGEST_ERROR {
         return vec![all];
     }
     let total: f64 = groups.iter().map(|group| group.requests).sum();
@@ -86,7 +98,7 @@ fn class(suffix: &'static str, groups: &[Group], all: &[Group]) -> SizeClass {
         suffix,
         share: requests / sum(all, |group| group.requests).max(1.0),
         share_of_bytes: bytes / sum(all, |group| group.bytes).max(1.0),
-        sizes: sizes.filter(|size| size.1 > 0).collect(),
+        sizes: BlockSizes(sizes.filter(|size| size.1 > 0).collect()),
     }
 }
 
@@ -135,14 +147,14 @@ mod tests {
     fn a_few_sizes_are_kept_as_they_are() {
         let found = classes(&sizes(&[(4096, 600), (8192, 250), (65_536, 150)]));
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].sizes, [(4096, 60), (8192, 25), (65_536, 15)]);
+        assert_eq!(found[0].sizes.0, [(4096, 60), (8192, 25), (65_536, 15)]);
     }
 
     #[test]
     fn rare_large_requests_are_a_class_of_their_own() {
         let found = classes(&sizes(&[(4096, 99_700), (8 << 20, 300)]));
         assert_eq!(found.len(), 2);
-        assert_eq!(found[1].sizes, [(8 << 20, 100)]);
+        assert_eq!(found[1].sizes.0, [(8 << 20, 100)]);
         assert!((found[1].share - 0.003).abs() < 1e-9 && found[1].share_of_bytes > 0.8, "{found:?}");
     }
 
@@ -153,13 +165,10 @@ mod tests {
             let sizes = sizes(&counts);
             let found = classes(&sizes);
             let mean = sizes.bytes() as f64 / sizes.requests() as f64;
-            let of = |class: &SizeClass| -> f64 {
-                class.sizes.iter().map(|(size, percent)| f64::from(*size) * f64::from(*percent) / 100.0).sum()
-            };
             prop_assert!((found.iter().map(|class| class.share).sum::<f64>() - 1.0).abs() < 1e-9);
-            prop_assert!(found.iter().all(|class| class.sizes.iter().map(|size| size.1).sum::<u32>() == 100));
-            prop_assert!(found.iter().all(|class| class.sizes.len() <= MOST_SIZES));
-            let whole: f64 = found.iter().map(|class| class.share * of(class)).sum();
+            prop_assert!(found.iter().all(|class| class.sizes.0.iter().map(|size| size.1).sum::<u32>() == 100));
+            prop_assert!(found.iter().all(|class| class.sizes.0.len() <= MOST_SIZES));
+            let whole: f64 = found.iter().map(|class| class.share * class.sizes.mean()).sum();
             prop_assert!((whole / mean - 1.0).abs() < 0.15, "{whole} of {mean}: {found:?}");
         }
     }
