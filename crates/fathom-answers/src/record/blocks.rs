@@ -1,5 +1,6 @@
 //! Recordings of block devices.
 
+use super::moment::Moment;
 use super::names_of;
 use super::parts::Files;
 use super::session::{Recording, Spent, Summary};
@@ -7,7 +8,6 @@ use super::tally::Tally;
 use fathom_command::Failure;
 use fathom_record::{Batch, Output, Recorder, Wishes};
 use fathom_stats::counted;
-use fathom_sys::clock;
 use fathom_trace::side::{Begin, End, VERSION};
 
 /// A recording of block devices.
@@ -105,15 +105,14 @@ impl Recording for Blocks {
 }
 
 fn begin_of(wishes: &Wishes) -> Begin {
-    let clock_ns = clock::monotonic_ns();
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let now = Moment::now();
     Begin {
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: kernel.trim().to_owned(),
+        kernel: now.kernel,
         clock: "mono".to_owned(),
-        wall_ns: clock_ns.saturating_add_signed(clock::wall_minus_monotonic_ns()),
-        clock_ns,
+        wall_ns: now.wall_ns,
+        clock_ns: now.clock_ns,
         part: 1,
         devices: wishes.devices.clone(),
     }

@@ -1,12 +1,12 @@
 //! Recordings of what programs ask of their files.
 
 use super::call_tally::CallTally;
+use super::moment::Moment;
 use super::parts::Files;
 use super::session::{Recording, Spent, Summary};
 use fathom_command::Failure;
 use fathom_record::files::{FileOutput, FileRecorder, FileWishes, Target};
 use fathom_stats::counted;
-use fathom_sys::clock;
 use fathom_trace::files::{Begin, End, Item, VERSION};
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -148,8 +148,7 @@ fn missing(end: &End, gaps: u64) -> Vec<String> {
 }
 
 fn begin_of(wishes: &FileWishes) -> Begin {
-    let clock_ns = clock::monotonic_ns();
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let now = Moment::now();
     let target = match &wishes.target {
         Target::Command(_) => "command",
         Target::Process(_) => "pid",
@@ -158,10 +157,10 @@ fn begin_of(wishes: &FileWishes) -> Begin {
     Begin {
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: kernel.trim().to_owned(),
+        kernel: now.kernel,
         clock: "mono".to_owned(),
-        wall_ns: clock_ns.saturating_add_signed(clock::wall_minus_monotonic_ns()),
-        clock_ns,
+        wall_ns: now.wall_ns,
+        clock_ns: now.clock_ns,
         part: 1,
         target: target.to_owned(),
         names: wishes.names,

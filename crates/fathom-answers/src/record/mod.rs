@@ -4,6 +4,7 @@ mod blocks;
 mod call_tally;
 mod calls;
 mod command;
+mod moment;
 mod order;
 mod parts;
 mod session;
