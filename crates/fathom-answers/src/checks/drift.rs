@@ -85,7 +85,7 @@ fn each_direction(
     evidence: &Evidence<'_>,
     find: impl Fn(&Timeline<'_>, usize) -> Option<Found>,
 ) -> Vec<Found> {
-    // A rate that the job itself limits is no evidence about the storage.
+    // A rate that the job itself limits says nothing about the storage.
     let is_own = own_limits::rates(evidence).iter().any(own_limits::OwnLimit::was_met);
     let Some(timeline) = evidence.timeline().filter(|_| evidence.has_storage() && !is_own) else {
         return Vec::new();

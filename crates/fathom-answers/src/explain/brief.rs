@@ -19,7 +19,7 @@ const MOST_FINDINGS: usize = 4;
 
 /// The short text; `None` for a result that is explained in full.
 pub(super) fn tell(run: &RunResult, columns: usize) -> Option<String> {
-    // Each host has its own verdict; the full text combines them, so there is no short one.
+    // Each host has its own verdict; only the full text combines them.
     if run.jobs.len() <= MOST_IN_FULL || run.hosts.is_some() {
         return None;
     }

@@ -129,7 +129,7 @@ impl SyncAnswer {
         }
     }
 
-    /// Why the answer does not meet the requirement; `None` if it does, or if the answer is no anyway.
+    /// Why the answer does not meet the requirement; `None` if it does, or if the answer is already no.
     pub(super) fn unmet(&self, required: Option<Requirement>) -> Option<String> {
         let is_doubtful = required == Some(Requirement::NoDoubts) && !self.reasons.is_empty();
         (is_doubtful && self.exit() == 0)

@@ -65,7 +65,7 @@ pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> 
             names.push(name);
         }
     }
-    // These formats contain a boot sector, so finding that as well is no second format.
+    // These formats contain a boot sector, which therefore does not count as a second format.
     if names.iter().any(|name| name.contains("GPT") || name.contains("FAT") || name.contains("NTFS")) {
         names.retain(|name| !name.starts_with("boot sector"));
     }

@@ -49,7 +49,7 @@ impl<'a> GridReport<'a> {
         GridReport::of_runs(std::slice::from_ref(run), run.quick.as_ref()?)
     }
 
-    /// The report of several runs whose combined evaluation is `quick`; `None` if there is no run.
+    /// The report of several runs whose combined evaluation is `quick`; `None` without runs.
     pub(super) fn of_runs(runs: &'a [RunResult], quick: &'a QuickResult) -> Option<GridReport<'a>> {
         let lines = quick.tests.iter().map(|test| TestLine::of(test, runs)).collect();
         let first = runs.first()?;
@@ -235,8 +235,8 @@ impl<'a> GridReport<'a> {
         self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
     }
 
-    /// Text for people: the answer, the figures, the doubts, and the setup. If possible, lines are no longer
-    /// than `limit`.
+    /// Text for people: the answer, the figures, the doubts, and the setup. Lines fit into `limit` columns
+    /// where possible.
     pub(crate) fn text(&self, limit: Option<usize>) -> String {
         self.with_grid(&self.grid(limit), limit.unwrap_or(columns::USUAL))
     }
