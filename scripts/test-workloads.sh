@@ -45,7 +45,7 @@ made=
 [ -n "$directory" ] || made=$(mktemp -d "${TMPDIR:-/tmp}/fathom-workloads.XXXXXX")
 directory=$(realpath "${directory:-$made}")
 mkdir -p "$directory/mount"
-source_device= scratch_device=
+source_device='' scratch_device=''
 clean_up() {
     mountpoint -q "$directory/mount" && umount "$directory/mount"
     for device in $source_device $scratch_device; do losetup --detach "$device"; done
