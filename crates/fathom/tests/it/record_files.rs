@@ -24,6 +24,36 @@ fn record(directory: &Path, options: &str) -> Launch {
     Launch::fathom(directory).words(&format!("record --files -o a.trace --force {options} --"))
 }
 
+/// Maximum number of recordings until one is whole.
+const ATTEMPTS: usize = 20;
+
+/// Records a command until the recording is whole: a recorder that gets no processor while a file is open cannot
+/// look the file up, but must say so.
+fn record_whole(
+    directory: &Path,
+    with_command: impl Fn(Launch) -> Launch,
+    is_whole: impl Fn(&Finished, &Recorded) -> bool,
+) -> (Finished, Recorded) {
+    for _ in 0..ATTEMPTS {
+        let finished = with_command(record(directory, "--names")).run();
+        assert_eq!(finished.code(), 0, "{}", finished.stderr);
+        let recorded = Recorded::read(&directory.join("a.trace"));
+        if is_whole(&finished, &recorded) {
+            return (finished, recorded);
+        }
+        let end = recorded.end.expect("an end");
+        let missing = end.unknown_files + end.unresolved + end.lost;
+        assert!(missing > 0, "calls are missing, and the recording does not say so: {end:?}");
+    }
+    panic!("none of {ATTEMPTS} recordings is whole");
+}
+
+/// True if the recording has all I/Os of the job on files whose names contain this text.
+fn has_all(finished: &Finished, recorded: &Recorded, name: &str) -> bool {
+    let of_job = [(Operation::Read, "read"), (Operation::Write, "write")];
+    of_job.iter().all(|(operation, direction)| recorded.sum(*operation, name) == figures(finished, direction))
+}
+
 /// The contents of a recording.
 #[derive(Default)]
 struct Recorded {
@@ -112,10 +142,11 @@ fn all_that_a_job_does_is_in_the_recording() {
     require!(can_record_files());
     let directory = scratch();
     let words = "--name=job --ioengine=psync --rw=randwrite --bs=4k --size=2m --nrfiles=2 --fsync=8 --output-format=json";
-    let finished = record(directory.path(), "--names").argument(program::path()).words(words).run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    let recorded = Recorded::read(&directory.path().join("a.trace"));
-    assert_eq!(recorded.sum(Operation::Write, "/job.0."), figures(&finished, "write"));
+    let (finished, recorded) = record_whole(
+        directory.path(),
+        |recorder| recorder.argument(program::path()).words(words),
+        |finished, recorded| has_all(finished, recorded, "/job.0."),
+    );
     let offsets = recorded.offsets(Operation::Write, "/job.0.");
     assert_eq!(offsets.len(), 2, "two files");
     assert!(offsets.values().all(|offsets| *offsets == blocks(MIB)), "each block once");
@@ -140,22 +171,31 @@ fn requests_of_rings_are_in_the_recording_with_their_places() {
         let words = format!(
             "--name=job --filename=data --ioengine=io_uring --direct=1 --rw=randrw --bs=4k --size=1m {options} --output-format=json"
         );
-        let finished = record(directory.path(), "--names").argument(program::path()).words(&words).run();
-        if finished.code() != 0 {
-            let _: () = require!(Err(format!("no direct I/O or ring here: {}", finished.stderr)));
+        let alone = Launch::fathom(directory.path()).words(&words).run();
+        if alone.code() != 0 {
+            let _: () = require!(Err(format!("no direct I/O or ring here: {}", alone.stderr)));
         }
-        let recorded = Recorded::read(&directory.path().join("a.trace"));
+        let (_, recorded) = record_whole(
+            directory.path(),
+            |recorder| recorder.argument(program::path()).words(&words),
+            |finished, recorded| {
+                let of_ring = |operation| {
+                    let calls = recorded.calls.iter();
+                    calls.filter(|call| call.is_ring && call.operation == operation).count() as u64
+                };
+                of_ring(Operation::Read) == figures(finished, "read").0
+                    && of_ring(Operation::Write) == figures(finished, "write").0
+                    && (recorded.end.is_some_and(|end| end.unplaced > 0)
+                        || has_all(finished, recorded, "/data"))
+            },
+        );
         let mut all = BTreeSet::new();
-        for (operation, direction) in [(Operation::Read, "read"), (Operation::Write, "write")] {
-            let asked = figures(&finished, direction);
-            let ring = recorded.calls.iter().filter(|call| call.is_ring && call.operation == operation);
-            let ring = ring.count() as u64;
-            assert_eq!(ring, asked.0, "{options} {direction}");
-            if recorded.end.expect("an end").unplaced == 0 {
-                assert_eq!(recorded.sum(operation, "/data"), asked, "{options}");
+        if recorded.end.is_some_and(|end| end.unplaced == 0) {
+            for operation in [Operation::Read, Operation::Write] {
                 all.extend(recorded.offsets(operation, "/data").into_values().flatten());
             }
         }
+
         // The file systems of the tests' machines say where requests go.
         assert!(all.is_empty() || all == blocks(MIB), "{options}: {} blocks", all.len());
     }
@@ -195,20 +235,25 @@ fn threads_and_children_are_followed() {
     require!(can_record_files());
     let directory = scratch();
     let words = "--name=job --thread --numjobs=3 --ioengine=psync --rw=write --bs=16k --size=512k --output-format=json";
-    let finished = record(directory.path(), "--names").argument(program::path()).words(words).run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    let recorded = Recorded::read(&directory.path().join("a.trace"));
-    assert_eq!(recorded.sum(Operation::Write, "/job."), figures(&finished, "write"));
+    let (_, recorded) = record_whole(
+        directory.path(),
+        |recorder| recorder.argument(program::path()).words(words),
+        |finished, recorded| has_all(finished, recorded, "/job."),
+    );
     let threads: BTreeSet<u32> = recorded.of(Operation::Write, "/job.").iter().map(|call| call.tid).collect();
     let processes: BTreeSet<u32> = threads.iter().map(|tid| recorded.tasks[tid].pid).collect();
     assert_eq!((threads.len(), processes.len()), (3, 1));
     // A shell whose children write to its files.
     file_of(directory.path(), "in", 300 * KIB);
     let script = "(cat in; cat in; sleep 0.2) > twice; exec 5<in; (sh -c 'dd bs=1k count=10 status=none; sleep 0.5' | cat > ten) <&5";
-    let finished = record(directory.path(), "--names").argument("sh").argument("-c").argument(script).run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    let recorded = Recorded::read(&directory.path().join("a.trace"));
-    assert_eq!(recorded.sum(Operation::Write, "/twice").1, 600 * KIB);
+    let (_, recorded) = record_whole(
+        directory.path(),
+        |recorder| recorder.argument("sh").argument("-c").argument(script),
+        |_, recorded| {
+            let written = |name| recorded.sum(Operation::Write, name).1;
+            (written("/twice"), written("/ten")) == (600 * KIB, 10 * KIB)
+        },
+    );
     let mut end = 0;
     for call in recorded.of(Operation::Write, "/twice") {
         assert_eq!(call.offset, Some(end), "both children write at one position");
@@ -216,7 +261,6 @@ fn threads_and_children_are_followed() {
         end += written.unsigned_abs();
     }
     assert_eq!(end, 600 * KIB);
-    assert_eq!(recorded.sum(Operation::Write, "/ten").1, 10 * KIB);
 }
 
 #[test]
@@ -225,23 +269,28 @@ fn copies_and_commits_are_seen_whole() {
     let directory = scratch();
     // Large enough that the copy takes longer than a look at its descriptors.
     file_of(directory.path(), "in", 64 * MIB + 5);
-    let finished = record(directory.path(), "--names").words("cp --reflink=never in out").run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    let recorded = Recorded::read(&directory.path().join("a.trace"));
-    for (operation, name) in [(Operation::Read, "/in"), (Operation::Write, "/out")] {
-        assert_eq!(recorded.sum(operation, name).1, 64 * MIB + 5, "{name}");
+    let both = [(Operation::Read, "/in"), (Operation::Write, "/out")];
+    let (_, recorded) = record_whole(
+        directory.path(),
+        |recorder| recorder.words("cp --reflink=never in out"),
+        |_, recorded| both.iter().all(|(operation, name)| recorded.sum(*operation, name).1 == 64 * MIB + 5),
+    );
+    for (operation, name) in both {
         assert!(recorded.of(operation, name).iter().all(|call| call.offset.is_some()), "{name}");
     }
     require!(skip::tool("sqlite3"));
     let mut script = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(x);".to_owned();
     (0..50).for_each(|number| script.push_str(&format!("INSERT INTO t VALUES({number});")));
-    let finished = record(directory.path(), "--names").words("sqlite3 db").argument(&script).run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    let recorded = Recorded::read(&directory.path().join("a.trace"));
-    let syncs =
-        recorded.of(Operation::DataSync, "/db-wal").len() + recorded.of(Operation::Sync, "/db-wal").len();
-    // One per commit, also of the table, one of the log's head, and one of the checkpoint at the end.
-    assert!((50..=54).contains(&syncs), "{syncs}");
+    record_whole(
+        directory.path(),
+        |recorder| recorder.words("sh -c").argument("rm -f db*; exec sqlite3 db \"$0\"").argument(&script),
+        |_, recorded| {
+            let of = |operation| recorded.of(operation, "/db-wal").len();
+            // One per commit, also of the table, one of the log's head, and one of the checkpoint at the end.
+            (50..=54).contains(&(of(Operation::DataSync) + of(Operation::Sync)))
+        },
+    );
+
     let text = Launch::fathom(directory.path()).words("characterize a.trace").run();
     assert!(text.stdout.starts_with("Of files: "), "{}", text.stdout);
     assert!(text.stdout.contains("db-wal") && text.stdout.contains("syncs"), "{}", text.stdout);
@@ -412,8 +461,15 @@ fn a_recording_is_replayed_by_way_of_a_log() {
     let directory = scratch();
     let words =
         "--name=job --ioengine=psync --rw=randrw --bs=4k --size=1m --fdatasync=16 --output-format=json";
-    let finished = record(directory.path(), "--names").argument(program::path()).words(words).run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    record_whole(
+        directory.path(),
+        |recorder| recorder.argument(program::path()).words(words),
+        |finished, recorded| {
+            let read = recorded.sum(Operation::Read, "/job.0.0");
+            read == figures(finished, "read")
+                && recorded.sum(Operation::Write, "/job.0.0").0 >= figures(finished, "write").0
+        },
+    );
     let refused = Launch::fathom(directory.path()).words("--name=again --read_iolog=a.trace").run();
     assert_ne!(refused.code(), 0);
     assert!(refused.stderr.contains("fathom trace-to-job makes a log"), "{}", refused.stderr);
