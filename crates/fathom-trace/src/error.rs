@@ -54,7 +54,21 @@ pub enum Damage {
         "its lines have no sectors and sizes; record with a biosnoop that prints the columns SECTOR and BYTES"
     )]
     NoPlaces,
+    /// An I/O does not fit into the target.
+    #[error(
+        "an I/O of {length} bytes does not fit into the {capacity} bytes of the target that replay_map= names"
+    )]
+    LargerThanTarget {
+        /// Length of the I/O.
+        length: u64,
+        /// Bytes of the target that may be used.
+        capacity: u64,
+    },
+    /// The log names a file that was not in it when it was scanned.
+    #[error("the log has changed since the run was planned")]
+    Changed,
     /// The number of files is implausible.
+
     #[error("it names more than {0} files")]
     TooManyFiles(usize),
 }

@@ -9,7 +9,7 @@ pub use crate::file_load::FileSums;
 use crate::files::{self, FileEntry};
 use crate::names::Device;
 use crate::refused::Refusals;
-use crate::side::{Lost, Note};
+use crate::side::{Lost, Note, RecordedDevice};
 use crate::text::TextTrace;
 use std::io::BufRead;
 
@@ -21,6 +21,7 @@ pub struct Events<R> {
     complaints: Complaints,
     lost: Losses,
     refusals: Refusals,
+    devices: Vec<RecordedDevice>,
 }
 
 enum Source<R> {
@@ -65,6 +66,7 @@ impl<R: BufRead> Events<R> {
             complaints: Complaints::default(),
             lost: Losses::default(),
             refusals: Refusals::default(),
+            devices: Vec::new(),
         }
     }
 
@@ -96,11 +98,12 @@ impl<R: BufRead> Events<R> {
                 return found;
             }
         };
-        if !self.payload.is_empty()
-            && found.is_some_and(|event| event.code == blktrace::code::MESSAGE)
-            && let Some(Note::Lost(lost)) = Note::of_payload(&self.payload)
-        {
-            self.note_loss(lost);
+        if !self.payload.is_empty() && found.is_some_and(|event| event.code == blktrace::code::MESSAGE) {
+            match Note::of_payload(&self.payload) {
+                Some(Note::Lost(lost)) => self.note_loss(lost),
+                Some(Note::Begin(begin)) => self.devices.extend(begin.devices),
+                Some(Note::End(_)) | None => {}
+            }
         }
         Ok(found)
     }
@@ -127,6 +130,12 @@ impl<R: BufRead> Events<R> {
     /// Returns the number of events that the recorder lost, in the part of the trace that was read.
     pub fn lost(&self) -> Losses {
         self.lost
+    }
+
+    /// Returns the size of a device in bytes, if the recorder noted it before the events that were read; 0 if not.
+    pub fn size_of(&self, device: Device) -> u64 {
+        let noted = self.devices.iter().find(|noted| noted.device == device);
+        noted.map_or(0, |noted| noted.sectors.saturating_mul(blktrace::SECTOR))
     }
 
     /// Returns the number of records or lines read so far.

@@ -1,6 +1,7 @@
 //! Changes that a replay makes to the recorded I/Os.
 
 use crate::entry::Action;
+use crate::mapping::Mapping;
 use serde::{Deserialize, Serialize};
 
 /// The kinds of I/O to skip.
@@ -44,6 +45,8 @@ pub struct Rules {
     pub skip: Skip,
     /// File to which all I/Os go instead.
     pub redirect: Option<String>,
+    /// How offsets are fitted into that file, at last.
+    pub mapping: Option<Mapping>,
 }
 
 impl Default for Rules {
@@ -55,6 +58,7 @@ impl Default for Rules {
             alignment: 1,
             skip: Skip::default(),
             redirect: None,
+            mapping: None,
         }
     }
 }

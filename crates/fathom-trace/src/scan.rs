@@ -16,6 +16,8 @@ pub struct ScannedFile {
     pub name: FileName,
     /// End of the highest range of an entry.
     pub end: u64,
+    /// Size of the device in bytes, if the recorder noted it; 0 if not.
+    pub size: u64,
 }
 
 /// Totals of the I/Os of one direction.
@@ -42,9 +44,16 @@ pub struct Scan {
     pub syncs: u64,
     /// Time at which the last entry is due, in ns; `None` if no entry has a time.
     pub last_due_ns: Option<u64>,
+    /// True for a block trace, false for a log of I/Os.
+    pub is_trace: bool,
 }
 
 impl Scan {
+    /// Returns the end of the highest I/O of each file, and its size or 0, as a [`Mapping`](crate::Mapping) needs them.
+    pub fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.files.iter().map(|file| (file.end, file.size))
+    }
+
     /// Returns the number of entries.
     pub fn entries(&self) -> u64 {
         self.directions.values().map(|direction| direction.ios).sum::<u64>() + self.syncs
@@ -58,7 +67,7 @@ impl Scan {
 
 /// Reads all entries of a log.
 pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), TraceError> {
-    let mut sum = Scan::default();
+    let mut sum = Scan { is_trace: reader.is_trace(), ..Scan::default() };
     let mut ends: Vec<u64> = Vec::new();
     while let Some(entry) = reader.next()? {
         let file = entry.file as usize;
@@ -86,7 +95,7 @@ pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), Tra
         direction.bytes = direction.bytes.saturating_add(u64::from(entry.length));
     }
     ends.resize(reader.files().len(), 0);
-    let names = reader.files().iter().cloned();
-    sum.files = names.zip(ends).map(|(name, end)| ScannedFile { name, end }).collect();
+    let names = reader.files().iter().cloned().zip(ends);
+    sum.files = names.map(|(name, end)| ScannedFile { size: reader.size_of(&name), name, end }).collect();
     Ok((sum, reader.complaints))
 }

@@ -2,7 +2,7 @@
 
 use crate::declare::options;
 use crate::definition::{Bounds, Names};
-use crate::value::{PowerOfTwo, ReplaySkip};
+use crate::value::{PowerOfTwo, ReplayMap, ReplaySkip};
 
 options! {
     /// Recording and replaying I/O.
@@ -29,7 +29,11 @@ options! {
     /// Round replayed offsets down to a multiple of this power of two
     Built Int replay_align: Option<PowerOfTwo>, { parent: Some("read_iolog") };
 
+        /// Fit the files of the log, one after another, into this much of the target of replay_redirect: scale:SIZE in proportion, wrap:SIZE from the start again at its end
+    Built Text replay_map: Option<ReplayMap>, { names: Names::Nothing, parent: Some("read_iolog") };
+
     /// Replay speed, in percent
+
     Built Int replay_time_scale: u32 = "100", { bounds: Bounds::at_least(1.0), parent: Some("read_iolog") };
 
     /// Kinds of I/O to skip, separated by commas: read, write, trim, sync

@@ -58,6 +58,11 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
             "zonemode=zbd would change the offsets of the log; replay on a device without zones",
         ),
         (job.io_type.sprandom, "sprandom chooses its own offsets"),
+        (
+            job.replay.replay_map.is_some()
+                && job.replay.replay_redirect.as_ref().is_none_or(String::is_empty),
+            "replay_map= fits the log into one target; name it with replay_redirect=",
+        ),
     ];
     if let Some((_, reason)) = unfit.iter().find(|(is_given, _)| *is_given) {
         let problem = format!("job {name}: read_iolog: {reason}; use one or the other");
@@ -84,6 +89,7 @@ pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
             "replay_redirect",
             "replay_scale",
             "replay_align",
+            "replay_map",
             "replay_time_scale",
             "replay_skip",
         ] {

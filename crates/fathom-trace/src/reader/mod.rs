@@ -27,6 +27,8 @@ pub struct Reader<R> {
     kind: Kind<R>,
     rules: Rules,
     names: Names,
+    /// The files of the log itself, where a mapping needs them.
+    origins: Names,
     pub(crate) complaints: Complaints,
     timeline: Timeline,
     /// The write that follows its flush, which was returned first.
@@ -55,13 +57,27 @@ impl<R: BufRead> Reader<R> {
                 None => Kind::Events { events: Box::new(Events::open_text(reader, line)?), is_over: false },
             }
         };
-        let (names, complaints, timeline) = (Names::default(), Complaints::default(), Timeline::default());
-        Ok(Reader { kind, rules, names, complaints, timeline, held: None, rest_of_trim: None })
+        let (complaints, timeline) = (Complaints::default(), Timeline::default());
+        let (names, origins) = (Names::default(), Names::default());
+        Ok(Reader { kind, rules, names, origins, complaints, timeline, held: None, rest_of_trim: None })
+    }
+
+    /// Returns true for a block trace, false for a log of I/Os.
+    pub fn is_trace(&self) -> bool {
+        matches!(self.kind, Kind::Events { .. })
     }
 
     /// Returns the files named so far, by number.
     pub fn files(&self) -> &[FileName] {
         self.names.list()
+    }
+
+    /// Returns the size of a device in bytes, as far as the log has it; 0 if not.
+    pub fn size_of(&self, name: &FileName) -> u64 {
+        match (&self.kind, name) {
+            (Kind::Events { events, .. }, FileName::Device(device)) => events.size_of(*device),
+            _ => 0,
+        }
     }
 
     /// Returns the non-fatal problems so far.
@@ -114,6 +130,10 @@ impl<R: BufRead> Reader<R> {
         match iolog::parse(line, *version) {
             None => Ok(Found::Nothing),
             Some(Ok(Line { time_us, file, said })) => {
+                let origin = match self.rules.mapping {
+                    Some(_) => self.origins.number_of_path(file)?,
+                    None => 0,
+                };
                 let file = match &self.rules.redirect {
                     Some(path) => self.names.number_of_path(path)?,
                     None => self.names.number_of_path(file)?,
@@ -129,8 +149,10 @@ impl<R: BufRead> Reader<R> {
                             Version::Two => self.timeline.after_wait(),
                             Version::Three => Some(self.timeline.moment(time_us.saturating_mul(1000))),
                         };
-                        let found = entry(&self.rules, time, action, file, offset, 0);
-                        let Found::Entry(entry) = found else { return Ok(found) };
+                        let Some(entry) = entry(&self.rules, time, action, (file, origin), (offset, length))?
+                        else {
+                            return Ok(Found::Nothing);
+                        };
                         let number = *number;
                         if length > u64::from(u32::MAX) {
                             self.complaints.add(|| {
@@ -181,13 +203,19 @@ impl<R: BufRead> Reader<R> {
             (None, Some(volume)) => self.names.number_of_volume(volume)?,
             (None, None) => self.names.number_of_device(event.device)?,
         };
+        let origin = match (&self.rules.mapping, events.volume(event.device)) {
+            (None, _) => 0,
+            (Some(_), Some(volume)) => self.origins.number_of_volume(volume)?,
+            (Some(_), None) => self.origins.number_of_device(event.device)?,
+        };
+        let files = (file, origin);
         let time = Some(self.timeline.moment(event.time_ns));
         let flush = match event.flushes {
-            true => entry(&self.rules, time, Action::Sync, file, 0, 0),
-            false => Found::Nothing,
+            true => entry(&self.rules, time, Action::Sync, files, (0, 0))?,
+            false => None,
         };
         if event.bytes == 0 {
-            return Ok(flush);
+            return Ok(Found::of(flush));
         }
         let action = match event.direction {
             Direction::Read => Action::Read,
@@ -205,16 +233,17 @@ impl<R: BufRead> Reader<R> {
                     event.sector, event.bytes
                 )
             });
-            return Ok(flush);
+            return Ok(Found::of(flush));
         };
-        let data = entry(&self.rules, time, action, file, offset, self.rules.length_in_trace(event.bytes));
-        match (flush, data) {
-            (Found::Nothing, data) => Ok(data),
-            (flush, Found::Entry(data)) => {
-                self.held = Some(data);
-                Ok(flush)
+        let length = self.rules.length_in_trace(event.bytes);
+        let data = entry(&self.rules, time, action, files, (offset, u64::from(length)))?;
+        let data = data.map(|entry| Entry { length, ..entry });
+        match flush {
+            None => Ok(Found::of(data)),
+            Some(flush) => {
+                self.held = data;
+                Ok(Found::Entry(flush))
             }
-            (flush, _) => Ok(flush),
         }
     }
 }
@@ -225,12 +254,30 @@ enum Found {
     End,
 }
 
-fn entry(rules: &Rules, time: Option<u64>, action: Action, file: u32, offset: u64, length: u32) -> Found {
+impl Found {
+    fn of(entry: Option<Entry>) -> Found {
+        entry.map_or(Found::Nothing, Found::Entry)
+    }
+}
+
+/// The entry of an I/O, without its length; `None` if the I/O is skipped. `files` are the numbers of the file of
+/// the replay and of the file in the log.
+fn entry(
+    rules: &Rules,
+    time: Option<u64>,
+    action: Action,
+    files: (u32, u32),
+    (offset, length): (u64, u64),
+) -> Result<Option<Entry>, TraceError> {
     if rules.skip.drops(action) {
-        return Found::Nothing;
+        return Ok(None);
     }
     let due_ns = time.and_then(|time| rules.time(time));
-    Found::Entry(Entry { due_ns, action, file, offset: rules.place(offset), length })
+    let offset = match &rules.mapping {
+        Some(mapping) if !action.is_sync() => mapping.place(files.1, rules.place(offset), length)?,
+        _ => rules.place(offset),
+    };
+    Ok(Some(Entry { due_ns, action, file: files.0, offset, length: 0 }))
 }
 
 /// Adds fio's message with the line number.

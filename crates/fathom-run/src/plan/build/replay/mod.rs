@@ -9,13 +9,13 @@ use crate::plan::PlanError;
 use crate::plan::model::replay::{Failure, LogSource, ReplayPlan};
 use crate::replay::{self as source, CopyError};
 use fathom_spec::JobSpec;
-use fathom_spec::value::split_file_names;
+use fathom_spec::value::{ReplayMap, split_file_names};
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::block_device::device_path;
 use fathom_trace::reader::Reader;
 use fathom_trace::scan::{Scan, scan};
-use fathom_trace::{FileName, Rules, Skip, TraceError};
+use fathom_trace::{FileName, Fit, Mapping, Rules, Skip, TraceError};
 use merge::merge_traces;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -101,6 +101,9 @@ impl ReplayPlanner {
                 Err(error) => return Err(Failure::invalid(error.to_string())),
             };
         }
+        if let Some(mapping) = plan.rules.mapping.take() {
+            plan.rules.mapping = Some(laid_out(plan, mapping)?);
+        }
         let mut sum = scan_log(plan)?;
         if readonly && (sum.directions[Direction::Write].ios > 0 || sum.directions[Direction::Trim].ios > 0) {
             for (direction, word) in [(Direction::Write, "writes"), (Direction::Trim, "trims")] {
@@ -121,6 +124,14 @@ impl ReplayPlanner {
         }
         Ok(())
     }
+}
+
+/// Lays out the files of a log in its target.
+fn laid_out(plan: &ReplayPlan, mut mapping: Mapping) -> Result<Mapping, Failure> {
+    let rules = Rules { redirect: None, mapping: None, ..plan.rules.clone() };
+    let unmapped = scan_log(&mut ReplayPlan { warnings: Vec::new(), rules, ..plan.clone() })?;
+    mapping.lay_out(unmapped.extents());
+    Ok(mapping)
 }
 
 /// Scans the log of a plan; problems are added to the warnings.
@@ -146,6 +157,10 @@ fn rules(job: &JobSpec) -> Rules {
         alignment: options.replay_align.map_or(1, |alignment| u64::from(alignment.0)),
         skip: Skip { read: skip.read, write: skip.write, trim: skip.trim, sync: skip.sync },
         redirect: options.replay_redirect.clone().filter(|path| !path.is_empty()),
+        mapping: options.replay_map.map(|map| match map {
+            ReplayMap::Scale(bytes) => Mapping::new(Fit::Scale, bytes),
+            ReplayMap::Wrap(bytes) => Mapping::new(Fit::Wrap, bytes),
+        }),
     }
 }
 
