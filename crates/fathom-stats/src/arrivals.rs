@@ -17,6 +17,8 @@ pub struct ArrivalSamples {
     pub waiting: AtomicU64,
     /// Largest number of waiting arrivals.
     pub highest_backlog: AtomicU64,
+    /// Number of arrivals that were completed after the last one was due or the run time was over.
+    pub in_flight: AtomicU64,
     /// Total time for which arrivals have waited for their start, in ns.
     pub waited_ns: AtomicU64,
     /// End − due.
@@ -33,7 +35,9 @@ pub struct ArrivalSamples {
 impl ArrivalSamples {
     /// Starts counting at this monotonic time.
     pub fn reset(&self, now_ns: u64) {
-        for counter in [&self.until_ns, &self.waiting, &self.highest_backlog, &self.waited_ns] {
+        for counter in
+            [&self.until_ns, &self.waiting, &self.highest_backlog, &self.in_flight, &self.waited_ns]
+        {
             counter.store(0, Relaxed);
         }
         for samples in [&self.response, &self.service, &self.start_delay, &self.own_delay] {
@@ -48,6 +52,11 @@ impl ArrivalSamples {
         if waiting > self.highest_backlog.load(Relaxed) {
             self.highest_backlog.store(waiting, Relaxed);
         }
+    }
+
+    /// Counts an arrival that was completed after the last one was due.
+    pub fn count_in_flight(&self) {
+        bump(&self.in_flight, 1);
     }
 
     /// Adds the wait of an arrival that has started.
@@ -73,6 +82,7 @@ impl ArrivalSamples {
             span_ns: until.saturating_sub(since),
             waiting: self.waiting.load(Relaxed),
             highest_backlog: self.highest_backlog.load(Relaxed),
+            in_flight: self.in_flight.load(Relaxed),
             waited_ns: self.waited_ns.load(Relaxed),
             response: self.response.snapshot(),
             service: self.service.snapshot(),
@@ -92,6 +102,9 @@ pub struct ArrivalsReport {
     pub waiting: u64,
     /// Largest number of waiting arrivals in any clone.
     pub highest_backlog: u64,
+    /// Number of arrivals that were completed after the last one was due or the run time was over.
+    #[serde(default)]
+    pub in_flight: u64,
     /// Total time for which arrivals waited for their start, in ns.
     pub waited_ns: u64,
     /// Completion time minus due time. Arrivals still waiting at the end of the run count with their waiting
@@ -112,6 +125,7 @@ impl ArrivalsReport {
         self.span_ns = self.span_ns.max(other.span_ns);
         self.waiting += other.waiting;
         self.highest_backlog = self.highest_backlog.max(other.highest_backlog);
+        self.in_flight += other.in_flight;
         self.waited_ns += other.waited_ns;
         self.response.merge(&other.response);
         self.service.merge(&other.service);
@@ -122,6 +136,11 @@ impl ArrivalsReport {
     /// Returns the number of arrivals that were due, including those not started.
     pub fn due(&self) -> u64 {
         self.start_delay.count + self.waiting
+    }
+
+    /// Returns the number of arrivals that were not complete when the last one was due or the run time was over.
+    pub fn unfinished(&self) -> u64 {
+        self.waiting + self.in_flight
     }
 
     /// Returns the mean number of waiting arrivals over time, of all clones together.

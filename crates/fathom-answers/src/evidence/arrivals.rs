@@ -5,12 +5,55 @@ use crate::figures;
 use fathom_results::DirectionResult;
 use fathom_results::model::ArrivalsResult;
 
-/// Maximum share of all arrivals that may be waiting at the end for a load to count as sustained.
-const MOST_LEFT: f64 = 0.01;
+/// Minimum share of arrivals that are not complete at the end of a run for its backlog to count as growing.
+const LEAST_LEFT: f64 = 0.01;
+/// Minimum ratio of the final backlog to its mean: a steadily growing backlog ends at twice its mean, a stable
+/// one anywhere around it.
+const LEAST_GROWTH: f64 = 1.5;
+/// Number of arrivals that may have come just before the end by chance.
+const CHANCE: f64 = 3.0;
 
-/// True if hardly any arrival was waiting at the end.
-pub(crate) fn was_kept_up_with(arrivals: &ArrivalsResult) -> bool {
-    arrivals.waiting as f64 <= MOST_LEFT * arrivals.due as f64
+/// Arrivals of a run, or of several of its jobs together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backlog {
+    /// Number that was due.
+    due: u64,
+    /// Number that was not complete at the end.
+    left: u64,
+    /// Mean number that was due and not complete.
+    mean: f64,
+}
+
+impl Backlog {
+    /// Adds the arrivals of a direction, whose mean response time is in ns.
+    pub(crate) fn add(&mut self, arrivals: &ArrivalsResult, response_ns: f64) {
+        self.due += arrivals.due;
+        // Results of earlier versions do not have the number in flight.
+        match arrivals.unfinished {
+            0 => {
+                self.left += arrivals.waiting;
+                self.mean += arrivals.backlog_mean;
+            }
+            unfinished => {
+                self.left += unfinished;
+                // Little's law: the mean number in a system is its rate by the mean time in it.
+                self.mean += arrivals.offered_iops * response_ns / 1e9;
+            }
+        }
+    }
+
+    /// True if it grew: the storage did not keep up.
+    pub(crate) fn grew(&self) -> bool {
+        let left = self.left as f64;
+        left > LEAST_LEFT * self.due as f64 && left > LEAST_GROWTH * self.mean + CHANCE
+    }
+}
+
+/// True if the storage kept up with the arrivals of a direction.
+pub(crate) fn was_kept_up_with(arrivals: &ArrivalsResult, response_ns: f64) -> bool {
+    let mut backlog = Backlog::default();
+    backlog.add(arrivals, response_ns);
+    !backlog.grew()
 }
 
 /// Sentences about the arrivals of a direction; none in a closed loop. `many` is the plural of the direction.
@@ -40,7 +83,7 @@ pub(crate) fn told(many: &str, direction: &DirectionResult) -> Vec<String> {
             "{} had not been started at the end{}. They count in resp with the time that they had waited, so its percentiles are \
              lower bounds.",
             figures::count(arrivals.waiting as f64),
-            if was_kept_up_with(arrivals) { "" } else { ": the storage did not keep up with this load" }
+            if was_kept_up_with(arrivals, response.mean_ns) { "" } else { ": the storage did not keep up with this load" }
         ));
     }
     if let Some(p99) = arrivals.own_delay.percentile(99.0) {

@@ -148,6 +148,8 @@ fn arrivals(arrivals: &ArrivalsReport, view: &ViewOptions, with_bins: bool) -> A
         waiting: arrivals.waiting,
         backlog_mean: figure(arrivals.mean_backlog()),
         backlog_max: arrivals.highest_backlog,
+        unfinished: arrivals.unfinished(),
+
         start_delay: figures(&arrivals.start_delay),
         own_delay: figures(&arrivals.own_delay),
         service: figures(&arrivals.service),

@@ -283,6 +283,9 @@ pub struct ArrivalsResult {
     /// Largest number waiting.
     #[serde(deserialize_with = "lenient::whole")]
     pub backlog_max: u64,
+    /// Arrivals that were waiting or in flight when the last one was due or the run time was over.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub unfinished: u64,
     /// Time from the due time of an I/O to its start.
     #[serde(rename = "start_delay_ns")]
     pub start_delay: LatencyResult,

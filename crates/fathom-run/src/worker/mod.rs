@@ -448,10 +448,14 @@ impl Worker<'_> {
         if let Some(priority) = &self.features.command_priority {
             priority.reset();
         }
+        let runtime = self.plan.time.runtime;
         if let Some(timed) = &mut self.features.timed {
             self.block.lateness.reset();
             if let Some(open_loop) = &mut timed.open_loop {
                 open_loop.begin_recording(now);
+                if !runtime.is_zero() {
+                    open_loop.ends_by(now.ticks + self.clock.ticks_of_ns(runtime.as_nanos() as u64));
+                }
             }
         }
         self.ramp = None;
@@ -459,8 +463,8 @@ impl Worker<'_> {
             log.begin(now);
         }
         self.block.start_ns.store(now.ns, Relaxed);
-        if !self.plan.time.runtime.is_zero() {
-            let deadline = now.ns + self.plan.time.runtime.as_nanos() as u64;
+        if !runtime.is_zero() {
+            let deadline = now.ns + runtime.as_nanos() as u64;
             self.block.deadline_ns.store(deadline, Relaxed);
         }
         self.block.set_stage(Stage::Running);

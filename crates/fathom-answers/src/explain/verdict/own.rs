@@ -10,10 +10,12 @@ use fathom_results::model::ArrivalsResult;
 /// An open loop with a load that the storage sustained.
 pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let all = arrivals_of(evidence);
-    if all.is_empty() || !all.iter().all(|arrivals| arrivals::was_kept_up_with(arrivals)) {
+    let kept_up =
+        |(arrivals, response_ns): &(&ArrivalsResult, f64)| arrivals::was_kept_up_with(arrivals, *response_ns);
+    if all.is_empty() || !all.iter().all(kept_up) {
         return None;
     }
-    let reasons = all.iter().map(|arrivals| {
+    let reasons = all.iter().map(|(arrivals, _)| {
         format!(
             "{} I/Os per second were due, and {} of {} waited at the end.",
             figures::count(arrivals.offered_iops),
@@ -24,9 +26,14 @@ pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     verdict(Bottleneck::OfferedLoad, reasons.collect())
 }
 
-fn arrivals_of<'a>(evidence: &Evidence<'a>) -> Vec<&'a ArrivalsResult> {
-    let active = evidence.job.active();
-    active.into_iter().filter_map(|(_, direction)| direction.arrivals.as_ref()).collect()
+/// The arrivals of an open loop with their mean response times in ns, by direction.
+fn arrivals_of<'a>(evidence: &Evidence<'a>) -> Vec<(&'a ArrivalsResult, f64)> {
+    let active = evidence.job.active().into_iter();
+    let arrivals = active.filter_map(|(_, direction)| {
+        let response_ns = direction.response.as_ref().map_or(0.0, |response| response.mean_ns);
+        Some((direction.arrivals.as_ref()?, response_ns))
+    });
+    arrivals.collect()
 }
 
 pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {

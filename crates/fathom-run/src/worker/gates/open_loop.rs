@@ -53,6 +53,8 @@ pub(in crate::worker) struct OpenLoop<'a> {
     last_slot: u32,
     /// Tick from which arrivals are recorded.
     since: u64,
+    /// Tick at which the last arrival is due or the run time is over, as far as it is known.
+    end: u64,
     awake: Option<Awake>,
     /// Tick at which the current sleep should end.
     sleep_end: Option<u64>,
@@ -125,6 +127,7 @@ impl<'a> OpenLoop<'a> {
             was_held_back: false,
             last_slot: 0,
             since: 0,
+            end: u64::MAX,
             awake: rules.spins.then(|| Awake::new(clock)),
             sleep_end: None,
             waited: Waited::NotYet,
@@ -142,6 +145,11 @@ impl<'a> OpenLoop<'a> {
     pub(in crate::worker) fn begin_recording(&mut self, now: Moment) {
         self.since = now.ticks;
         self.samples.values().for_each(|samples| samples.reset(now.ns));
+    }
+
+    /// Sets a tick after which nothing is due. I/Os that are not complete by then were the load's backlog.
+    pub(in crate::worker) fn ends_by(&mut self, tick: u64) {
+        self.end = self.end.min(tick);
     }
 
     /// Sets the number of I/Os left in the job, including the next one.
@@ -209,6 +217,9 @@ impl<'a> OpenLoop<'a> {
             return None;
         }
         let samples = &self.samples[direction];
+        if now > self.end {
+            samples.count_in_flight();
+        }
         let span = |from: u64, to: u64| self.clock.span_ns(to.saturating_sub(from));
         let start = unit.start();
         let response = span(due, now);

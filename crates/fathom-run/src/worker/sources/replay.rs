@@ -75,12 +75,17 @@ pub(in crate::worker) struct Replay<'a> {
     clock: Clock,
     /// True if entries have times.
     keeps_time: bool,
+    /// Time at which the last entry is due, ns since the start.
+    last_due_ns: Option<u64>,
     /// Tick at which the replay began.
     start: Option<u64>,
     /// Tick at which the last drawn entry was due.
     drawn_due: u64,
     /// For each slot, the tick at which its entry was due.
     due: Box<[u64]>,
+    /// True if syncs wait for the I/Os before them, and the I/Os after them for the sync. The flushes of a block
+    /// trace did neither, so in an open loop they do not either.
+    orders_syncs: bool,
     /// True while syncs in flight must complete before any I/O is issued.
     behind_sync: bool,
     lateness: &'a LatencySamples,
@@ -130,9 +135,12 @@ impl<'a> Replay<'a> {
             position: 0,
             clock,
             keeps_time: replay.scan.last_due_ns.is_some(),
+            last_due_ns: replay.scan.last_due_ns,
+
             start: None,
             drawn_due: AT_ONCE,
             due: vec![AT_ONCE; plan.depth as usize].into_boxed_slice(),
+            orders_syncs: !replay.scan.is_trace || plan.arrivals.is_none(),
             behind_sync: false,
             lateness: &context.block().lateness,
         }))
@@ -173,6 +181,11 @@ impl<'a> Replay<'a> {
         let due = std::mem::replace(&mut self.drawn_due, AT_ONCE);
         self.due[slot as usize] = due;
         (due != AT_ONCE).then_some(due)
+    }
+
+    /// Tick at which the last entry is due; `None` before the first entry was asked for, and without times.
+    pub(in crate::worker) fn end(&self) -> Option<u64> {
+        Some(self.start? + self.clock.ticks_of_ns(self.last_due_ns?))
     }
 
     /// Number of further entries of this direction that are due now, as far as the log has been read.
@@ -250,14 +263,15 @@ impl Worker<'_> {
     /// A sync covers everything completed before it, so it waits for all I/O in flight on its file, and the
     /// next entry waits for the sync.
     fn sync_to_replay(&mut self, operation: Operation, file: u32) -> Next {
+        let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) else {
+            return Next::End;
+        };
         let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
-        if self.slots.units().iter().any(blocks) {
+        if replay.orders_syncs && self.slots.units().iter().any(blocks) {
             return Next::WaitForEnd;
         }
-        if let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) {
-            replay.position += 1;
-            replay.behind_sync = true;
-        }
+        replay.position += 1;
+        replay.behind_sync = replay.orders_syncs;
         Next::Sync(operation, file)
     }
 
@@ -331,7 +345,7 @@ mod tests {
     #[test]
     fn a_log_that_has_grown_meanwhile_ends_the_replay() {
         let read = ScannedDirection { ios: 1, bytes: 512, smallest: 512, largest: 512 };
-        let file = ScannedFile { name: FileName::Path("a".to_owned()), end: 4096 };
+        let file = ScannedFile { name: FileName::Path("a".to_owned()), end: 4096, size: 0 };
         let plan = ReplayPlan {
             name: "log".to_owned(),
             source: LogSource::File("log".into()),

@@ -46,6 +46,9 @@ impl<'a> Timed<'a> {
         let Some(open_loop) = &mut self.open_loop else { return };
         if let Some((due, others)) = entry {
             open_loop.entry_is_due(target.direction, due, others);
+            if let Some(end) = self.replay.as_ref().and_then(Replay::end) {
+                open_loop.ends_by(end);
+            }
         }
         open_loop.start(slot, units);
     }
