@@ -20,12 +20,14 @@ mod hardware;
 mod hosts;
 mod job_text;
 mod judgement;
+mod loads;
 mod measures;
 mod model;
 mod output;
 mod pts;
 mod quick;
 mod record;
+mod rehearse;
 mod report;
 mod results_file;
 mod runner;
@@ -67,6 +69,7 @@ pub const COMMANDS: &[Command] = &[
     record::COMMAND,
     characterize::COMMAND,
     model::COMMAND,
+    rehearse::COMMAND,
     pts::COMMAND,
     compare::COMMAND,
     report::COMMAND,

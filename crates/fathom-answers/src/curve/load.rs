@@ -2,6 +2,7 @@
 
 use super::plan::CurvePlan;
 use crate::job_text::{self, Section};
+use crate::loads::series::seed_of_run;
 use fathom_command::Failure;
 use fathom_spec::{JobSpec, RunSpec};
 use fathom_stats::{Direction, PerDirection};
@@ -29,7 +30,7 @@ const REPLACED: [&str; 17] = [
 
 /// Load of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Load {
+pub(crate) enum Load {
     /// A closed loop without a limit on the rate.
     Closed,
     /// This many I/Os per second, summed over all jobs.
@@ -53,7 +54,7 @@ pub(super) fn job_file(
     for (section, job) in own.zip(&spec.jobs) {
         let mut put = |name: &str, value: String| section.options.push((name.to_owned(), value));
         // Each run has different arrivals, so that the runs vary as much as they would in reality.
-        put("randseed", (plan.seed.wrapping_add(number as u64) >> 12).to_string());
+        put("randseed", seed_of_run(plan.seed, number).to_string());
         put("runtime", format!("{}ms", plan.time_ms));
         put("time_based", "1".to_owned());
         if plan.ramp_ms > 0 {

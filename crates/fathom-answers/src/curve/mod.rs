@@ -2,19 +2,22 @@
 //! and the highest rate that meets a limit.
 
 pub(crate) mod answer;
-mod execute;
+
 mod load;
-mod measure;
 mod next;
-mod objective;
 pub(crate) mod output;
 mod plan;
 pub(crate) mod record;
+mod runs;
+
 mod words;
 
 use crate::bars::Ink;
 use crate::base_job::{self, BaseJob, JobSource};
 use crate::columns;
+use crate::loads::objective::Objective;
+use crate::loads::precision::LEAST_RUNS;
+use crate::loads::series;
 use crate::results_file;
 use crate::running::chance;
 use crate::table::{Format, print_as};
@@ -23,7 +26,6 @@ use fathom_command::{Failure, Streams};
 use fathom_spec::RunSpec;
 use fathom_stats::counted;
 use load::Load;
-use objective::Objective;
 use output::Shown;
 use plan::{CurvePlan, FORM};
 use record::RecordedCurve;
@@ -84,10 +86,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Ok(0);
     }
     if !options.has_intervals() {
-        let _ = writeln!(streams.err, "note: fewer than {} runs per load give no interval", plan::LEAST_RUNS);
+        let _ = writeln!(streams.err, "note: fewer than {} runs per load give no interval", LEAST_RUNS);
     }
     let mut recorder = record::open(&path, &plan, options.seed.is_some())?;
-    let stopped = execute::execute(&mut recorder, &options.objectives, streams, runner)?;
+    let stopped = series::execute(&mut recorder, &options.objectives, streams, runner)?;
     let recorded = recorder.into_recorded();
     let code = print(&options, &recorded, &options.objectives, streams)?;
     Ok(stopped.unwrap_or(code))

@@ -2,11 +2,10 @@
 //! crash gives the same result.
 
 use super::load::Load;
-use super::measure::MeasuredLoad;
-use super::objective::{Objective, ResponseFigure};
-use super::plan::{CurvePlan, LEAST_RUNS, rounded};
+use super::plan::rounded;
 use super::record::RecordedCurve;
-use fathom_stats::inference::median;
+use crate::loads::objective::Objective;
+use crate::loads::precision::verdict;
 
 /// Resolution of a search, which ends when the lowest bad rate exceeds the highest good one by no more than
 /// this share.
@@ -47,7 +46,7 @@ fn next_of_steps(recorded: &RecordedCurve, objectives: &[Objective]) -> Option<(
         let due =
             order.into_iter().map(|(curve, step)| (curve, steps[curve][step])).find(|&(curve, rate)| {
                 let runs = recorded.runs_at(curve, rate);
-                runs.len() == round as usize && !is_sure(plan, &runs, objectives)
+                runs.len() == round as usize && !plan.precision().is_sure(&runs, objectives)
             });
         due.map(|(curve, rate)| (curve, Load::Offered(rate)))
     })
@@ -62,7 +61,8 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
     }
     let begun = recorded.rates_of(curve);
     // A step that has begun is completed first.
-    let unsure = begun.iter().find(|&&rate| !is_sure(plan, &recorded.runs_at(curve, rate), objectives));
+    let unsure =
+        begun.iter().find(|&&rate| !plan.precision().is_sure(&recorded.runs_at(curve, rate), objectives));
     if let Some(&rate) = unsure {
         return Some(Load::Offered(rate));
     }
@@ -82,48 +82,4 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
         _ => return None,
     };
     (!begun.contains(&next)).then_some(Load::Offered(next))
-}
-
-/// A step needs no more runs if its interval is narrow, all limits are clearly met or missed, its backlog
-/// grows, or the maximum is reached.
-pub(super) fn is_sure(plan: &CurvePlan, runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool {
-    let count = runs.len() as u32;
-    if count >= plan.most_runs {
-        return true;
-    }
-    // A step with a growing backlog has no stable response time, so two such runs suffice.
-    if count >= 2 && runs.iter().all(|run| run.is_growing) {
-        return true;
-    }
-    if count < LEAST_RUNS {
-        return false;
-    }
-    let is_narrow = |values: &[f64]| {
-        let (Some(middle), Some(interval)) = (median::median(values), median::interval(values)) else {
-            return false;
-        };
-        (interval.high - interval.low) / 2.0 <= plan.precision / 100.0 * middle
-    };
-    let p99: Vec<f64> =
-        runs.iter().filter_map(|run| run.figure(None, ResponseFigure::Percentile(99.0))).collect();
-    let is_clear = |objective: &Objective| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
-        median::interval(&values)
-            .is_some_and(|interval| interval.high < objective.limit_ns || interval.low > objective.limit_ns)
-    };
-    is_narrow(&p99) || !objectives.is_empty() && objectives.iter().all(is_clear)
-}
-
-/// True if the backlog does not grow and the medians meet all limits.
-pub(super) fn verdict(runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool {
-    let keeps = |objective: &Objective| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
-        median::median(&values).is_none_or(|middle| middle <= objective.limit_ns)
-    };
-    is_sustained(runs) && objectives.iter().all(keeps)
-}
-
-/// True if the backlog did not grow in more than half of the runs.
-pub(super) fn is_sustained(runs: &[&MeasuredLoad]) -> bool {
-    2 * runs.iter().filter(|run| run.is_growing).count() < runs.len()
 }

@@ -1,12 +1,14 @@
 //! Prints curves as text, Markdown, CSV and JSON.
 
-use super::answer::{Curve, Highest, LoadStep, PERCENTILES};
-use super::objective::Objective;
-use super::plan::LEAST_RUNS;
+use super::answer::Curve;
 use super::record::RecordedCurve;
 use crate::bars::Ink;
 use crate::columns;
 use crate::figures;
+use crate::loads::highest::Highest;
+use crate::loads::objective::Objective;
+use crate::loads::precision::LEAST_RUNS;
+use crate::loads::step::{LoadStep, PERCENTILES};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;

@@ -1,13 +1,12 @@
 //! The plan of a curve: a job, the loads offered to it, and the required precision.
 
+use crate::loads::precision::Precision;
 use crate::sweep::plan;
 use crate::sweep::variation::Variation;
 use serde::{Deserialize, Serialize};
 
 /// Format version of results files.
 pub(super) const FORM: u32 = 1;
-/// Minimum number of runs of a step for an interval.
-pub(super) const LEAST_RUNS: u32 = 3;
 /// Default rates of the steps, as shares of the rate without a limit.
 const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
@@ -49,6 +48,11 @@ pub(crate) struct CurvePlan {
 }
 
 impl CurvePlan {
+    /// The required precision of a step.
+    pub(super) fn precision(&self) -> Precision {
+        Precision { percent: self.precision, most_runs: self.most_runs }
+    }
+
     /// Number of curves.
     pub(super) fn curves(&self) -> usize {
         self.vary.iter().map(|variation| variation.values.len()).product()

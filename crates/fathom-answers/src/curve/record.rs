@@ -1,16 +1,17 @@
 //! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins.
 
 use super::load::Load;
-use super::measure::{self, MeasuredLoad};
+
 use super::plan::{CurvePlan, FORM};
+
 use crate::checks;
 use crate::figures;
-use crate::results_file::{
-    Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, text_of,
-};
+use crate::loads::measure::{self, MeasuredLoad};
+
+use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
 use fathom_results::RunResult;
-use fathom_stats::report::RunReport;
+
 use fathom_stats::verdict::VerdictReport;
 use serde::Deserialize;
 use std::path::Path;
@@ -163,25 +164,4 @@ pub(super) fn open(
         )));
     }
     opened.resume(recorded)
-}
-
-/// Appends a run and syncs it to disk. Returns the figures as they were written.
-pub(super) fn add<'a>(
-    file: &'a mut ResultsFile<RecordedCurve>,
-    curve: usize,
-    load: Load,
-    failure: Option<(u32, String)>,
-    report: &RunReport,
-) -> Result<&'a CurveRun, Failure> {
-    let rate = match load {
-        Load::Closed => "null".to_owned(),
-        Load::Offered(rate) => rate.to_string(),
-    };
-    let (failed_jobs, why) = failure.unwrap_or_default();
-    file.add(format!(
-        "{{\"curve\":{curve},\"rate\":{rate},\"failed_jobs\":{failed_jobs},\"failure\":{},\"report\":{}}}",
-        text_of(&why)?,
-        line_of_report(report)?
-    ))?;
-    file.recorded().runs.last().ok_or_else(|| Failure::new("the run is gone"))
 }

@@ -1,8 +1,8 @@
 //! The arguments of the command.
 
-use super::objective::Objective;
-use super::plan::LEAST_RUNS;
 use crate::base_job::JobSource;
+use crate::loads::objective::Objective;
+use crate::loads::precision::LEAST_RUNS;
 use crate::sweep::plan;
 use crate::sweep::variation::{Variation, values};
 use crate::table::{FORMATS, Format};

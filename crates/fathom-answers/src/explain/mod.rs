@@ -15,6 +15,7 @@ use crate::curve::record::RecordedCurve;
 use crate::evidence::Evidence;
 use crate::output;
 use crate::pts::record::RecordedTest;
+use crate::rehearse::record::RecordedRehearsal;
 use crate::results_file::is_results;
 use crate::runner::Runner;
 use crate::sweep::record::RecordedSweep;
@@ -121,6 +122,8 @@ fn refuse_many(path: &Path) -> Result<(), Failure> {
         () if is_results::<RecordedSweep>(path) => ("the file of a sweep", "sweep"),
         () if is_results::<RecordedCurve>(path) => ("the file of curves", "curve"),
         () if is_results::<RecordedTest>(path) => ("the file of a PTS test", "pts"),
+        () if is_results::<RecordedRehearsal>(path) => ("the file of a rehearsal", "rehearse"),
+
         () => return Ok(()),
     };
     Err(Failure::new(format!(

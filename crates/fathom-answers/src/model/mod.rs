@@ -108,6 +108,11 @@ fn scale_of(model: &Model, options: &ModelOptions) -> String {
     )
 }
 
+/// Name of the model of a trace.
+pub(crate) fn title(trace: &Path) -> String {
+    format!("the model of {}", trace.display())
+}
+
 /// `db.data` for `traces/db.trace.zst`.
 fn default_target(trace: &Path) -> String {
     let name = trace.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -8,6 +8,7 @@ mod hosts;
 mod intervals;
 mod page;
 mod pts;
+mod rehearse;
 mod shell;
 mod sweep;
 
@@ -20,6 +21,7 @@ pub(crate) use shell::{Link, list, sentences, shell};
 use crate::Command;
 use crate::curve::record as curve_results;
 use crate::pts::record as pts_results;
+use crate::rehearse::record::RecordedRehearsal;
 use crate::results_file;
 use crate::runner::Runner;
 use crate::sweep::record as sweep_results;
@@ -84,7 +86,7 @@ struct Kind {
     charts: fn(&Path) -> Result<Vec<Figure>, Failure>,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind {
         is: results_file::is_results::<sweep_results::RecordedSweep>,
         alone: "a sweep needs its own page; name it alone, or compare two with fathom compare -o FILE A B",
@@ -102,6 +104,12 @@ const KINDS: [Kind; 3] = [
         alone: "curves need their own page; name the file alone",
         page: curve::page,
         charts: curve::all_charts,
+    },
+    Kind {
+        is: results_file::is_results::<RecordedRehearsal>,
+        alone: "a rehearsal needs its own page; name the file alone",
+        page: rehearse::page,
+        charts: rehearse::all_charts,
     },
 ];
 

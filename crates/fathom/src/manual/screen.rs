@@ -20,8 +20,7 @@ pub(crate) fn first_screen() -> String {
          fathom --name=a --rw=randread --size=1g ...   the same, as options\n  \
          fathom --live job.fio                         watch it on the whole terminal\n  \
          fathom --output-format=json+ --output=FILE job.fio   save the result\n\n\
-         More: fathom --cmdhelp (job options), fathom --enghelp (engines), fathom\n\
-         tools, fathom man | man -l - (the manual page), fathom completion SHELL\n",
+         More: fathom --cmdhelp, --enghelp (options, engines), tools, man, completion\n",
     );
     text
 }

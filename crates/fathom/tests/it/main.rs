@@ -93,6 +93,7 @@ mod quick;
 mod record;
 mod record_files;
 mod recording_disk;
+mod rehearse;
 mod replay;
 mod replay_traces;
 mod report_page;

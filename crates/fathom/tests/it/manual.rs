@@ -5,7 +5,7 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "quick",
     "fsync-check",
     "sweep",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 12] = [
     "record",
     "characterize",
     "model",
+    "rehearse",
     "pts",
     "compare",
     "report",

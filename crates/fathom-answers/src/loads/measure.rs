@@ -1,44 +1,36 @@
 //! Measures a run at an offered load.
 
 use super::objective::{Objective, ResponseFigure};
-use fathom_results::RunResult;
+use crate::evidence::arrivals::Backlog;
+use fathom_results::{LatencyResult, RunResult};
 use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram, PerDirection};
-
-/// Minimum share of arrivals that wait at the end of a run for its backlog to count as growing.
-const LEAST_LEFT: f64 = 0.01;
-/// Minimum ratio of the final backlog to its mean: a steadily growing backlog ends at twice its mean, a stable
-/// one anywhere around it.
-const LEAST_GROWTH: f64 = 1.5;
-/// Number of arrivals that may have come just before the end by chance.
-const CHANCE: f64 = 3.0;
 
 /// The figures of a run, summed over all jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MeasuredLoad {
     /// I/Os per second that became due.
-    pub(super) offered: f64,
+    pub(crate) offered: f64,
     /// I/Os per second that completed.
-    pub(super) served: f64,
-    /// I/Os still waiting at the end.
-    pub(super) waiting: u64,
+    pub(crate) served: f64,
+
     /// Mean number of waiting I/Os.
-    pub(super) backlog: f64,
+    pub(crate) backlog: f64,
     /// True if the backlog grew.
-    pub(super) is_growing: bool,
+    pub(crate) is_growing: bool,
     /// p99 of fathom's own delay, ns; the maximum over all jobs.
-    pub(super) own_delay_ns: f64,
+    pub(crate) own_delay_ns: f64,
     /// Response times of each direction.
-    pub(super) responses: PerDirection<Histogram>,
+    pub(crate) responses: PerDirection<Histogram>,
     sum_ns: PerDirection<f64>,
     max_ns: PerDirection<f64>,
 }
 
 impl MeasuredLoad {
     /// The figures of a result whose jobs ran in open loops.
-    pub(super) fn of(result: &RunResult) -> MeasuredLoad {
+    pub(crate) fn of(result: &RunResult) -> MeasuredLoad {
         let mut all = MeasuredLoad::default();
-        let mut due = 0;
+        let mut backlog = Backlog::default();
         for job in &result.jobs {
             for (direction, figures) in Direction::ALL.into_iter().zip(job.directions()) {
                 let Some(figures) = figures else { continue };
@@ -46,28 +38,44 @@ impl MeasuredLoad {
                 let (Some(arrivals), Some(response)) = (&figures.arrivals, &figures.response) else {
                     continue;
                 };
-                due += arrivals.due;
                 all.offered += arrivals.offered_iops;
-                all.waiting += arrivals.waiting;
+                backlog.add(arrivals, response.mean_ns);
                 all.backlog += arrivals.backlog_mean;
                 all.own_delay_ns = all.own_delay_ns.max(arrivals.own_delay.percentile(99.0).unwrap_or(0.0));
-                all.responses[direction].merge(&response.histogram().unwrap_or_default());
-                all.sum_ns[direction] += response.mean_ns * response.count as f64;
-                all.max_ns[direction] = all.max_ns[direction].max(response.max_ns);
+                all.add(direction, response);
             }
         }
-        let waiting = all.waiting as f64;
-        all.is_growing = waiting > LEAST_LEFT * due as f64 && waiting > LEAST_GROWTH * all.backlog + CHANCE;
+        all.is_growing = backlog.grew();
         all
     }
 
+    /// The figures of a result whose jobs ran in closed loops: their I/Os are due when they start.
+    pub(crate) fn of_closed(result: &RunResult) -> MeasuredLoad {
+        let mut all = MeasuredLoad::default();
+        for job in &result.jobs {
+            for (direction, figures) in Direction::ALL.into_iter().zip(job.directions()) {
+                let Some(figures) = figures else { continue };
+                all.served += figures.iops;
+                all.add(direction, &figures.lat);
+            }
+        }
+        all.offered = all.served;
+        all
+    }
+
+    fn add(&mut self, direction: Direction, times: &LatencyResult) {
+        self.responses[direction].merge(&times.histogram().unwrap_or_default());
+        self.sum_ns[direction] += times.mean_ns * times.count as f64;
+        self.max_ns[direction] = self.max_ns[direction].max(times.max_ns);
+    }
+
     /// Value of the objective's figure, ns; `None` without such I/O.
-    pub(super) fn value_of(&self, objective: &Objective) -> Option<f64> {
+    pub(crate) fn value_of(&self, objective: &Objective) -> Option<f64> {
         self.figure(objective.direction, objective.figure)
     }
 
     /// A figure of the response times of one direction, or of all directions; `None` without I/O.
-    pub(super) fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
+    pub(crate) fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
         let wanted = |own: &Direction| direction.is_none_or(|direction| direction == *own);
         let directions = || Direction::ALL.into_iter().filter(wanted);
         let mut histogram = Histogram::default();
@@ -90,7 +98,7 @@ impl MeasuredLoad {
 }
 
 /// I/Os per second of a run without a schedule, summed over all jobs.
-pub(super) fn rate_of(result: &RunResult) -> f64 {
+pub(crate) fn rate_of(result: &RunResult) -> f64 {
     let directions = result.jobs.iter().flat_map(|job| job.active());
     directions.map(|(_, figures)| figures.iops).sum()
 }
@@ -121,6 +129,23 @@ mod tests {
         assert!((p95 - 9000.0).abs() < 80.0, "{p95}");
         assert_eq!(run.figure(Some(Direction::Read), ResponseFigure::Mean), Some(2000.0));
         assert_eq!(run.figure(Some(Direction::Write), ResponseFigure::Max), None);
+    }
+
+    /// A deep queue holds the whole backlog in flight, so none of it waits for a slot.
+    #[test]
+    fn a_backlog_grows_in_flight_as_well() {
+        let run = |unfinished: u64, mean_ns: u64| {
+            let text = format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","read":{{"total_ios":1000,"iops":100,"io_bytes":1,
+                "resp_ns":{{"N":1000,"mean":{mean_ns},"max":9000000000,"bins":{{"1000":900,"9000":100}}}},
+                "arrivals":{{"due":1000,"offered_iops":1000,"waiting":0,"backlog_mean":0,"unfinished":{unfinished},
+                "own_delay_ns":{{"percentile":{{"99.000000":700}}}}}}}}}}]}}"#
+            );
+            MeasuredLoad::of(&fathom_results::parse(&text, "text").expect("reads"))
+        };
+        assert!(run(200, 100_000_000).is_growing, "twice the mean of 100");
+        assert!(!run(100, 100_000_000).is_growing, "as many as always");
+        assert!(!run(9, 1000).is_growing, "few");
     }
 
     #[test]

@@ -9,16 +9,16 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objective {
     /// The direction; `None` for all I/O.
-    pub(super) direction: Option<Direction>,
-    pub(super) figure: ResponseFigure,
-    pub(super) limit_ns: f64,
+    pub(crate) direction: Option<Direction>,
+    pub(crate) figure: ResponseFigure,
+    pub(crate) limit_ns: f64,
     /// The limit as the user wrote it.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// A figure of response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum ResponseFigure {
+pub(crate) enum ResponseFigure {
     Percentile(f64),
     Mean,
     Max,
@@ -29,7 +29,7 @@ const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs",
 
 impl Objective {
     /// Parses `[read:|write:|trim:]FIGURE<TIME`, with a unit.
-    pub(super) fn parse(text: &str) -> Result<Objective, Failure> {
+    pub(crate) fn parse(text: &str) -> Result<Objective, Failure> {
         let wrong = || {
             Failure::new(format!(
                 "--slo: `{text}` is not a limit of a response time; write for example p99<2ms, read:p99.9<500us or mean<1ms"

@@ -1,0 +1,56 @@
+//! The runs at one load, summed up.
+
+use super::measure::MeasuredLoad;
+use super::objective::ResponseFigure;
+use super::precision::{LEAST_RUNS, is_sustained};
+use fathom_stats::inference::{Interval, median};
+
+/// Percentiles of a step that are shown.
+pub(crate) const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
+
+/// A load together with the results of its runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LoadStep {
+    /// Offered I/Os per second.
+    pub(crate) rate: f64,
+    /// Number of valid runs.
+    pub(crate) runs: usize,
+    /// I/Os per second that became due, and I/Os per second that completed.
+    pub(crate) offered: f64,
+    pub(crate) served: f64,
+    /// Response times at [`PERCENTILES`], ns: the median over the runs and its interval.
+    pub(crate) percentiles: [Option<(f64, Option<Interval>)>; PERCENTILES.len()],
+    /// Mean response time, ns.
+    pub(crate) mean_ns: f64,
+    /// Mean number of waiting I/Os.
+    pub(crate) backlog: f64,
+    /// True if the backlog does not grow.
+    pub(crate) is_sustained: bool,
+    /// p99 of the tester's own delay, ns.
+    pub(crate) own_delay_ns: f64,
+}
+
+pub(crate) fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {
+    let middle = |value: &dyn Fn(&MeasuredLoad) -> f64| {
+        let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+        median::median(&values).unwrap_or(0.0)
+    };
+    let percentiles = PERCENTILES.map(|percent| {
+        let values: Vec<f64> =
+            runs.iter().filter_map(|run| run.figure(None, ResponseFigure::Percentile(percent))).collect();
+        let has_interval = values.len() >= LEAST_RUNS as usize;
+        let interval = median::interval(&values).filter(|_| has_interval).map(Interval::not_below_zero);
+        Some((median::median(&values)?, interval))
+    });
+    LoadStep {
+        rate,
+        runs: runs.len(),
+        offered: middle(&|run| run.offered),
+        served: middle(&|run| run.served),
+        percentiles,
+        mean_ns: middle(&|run| run.figure(None, ResponseFigure::Mean).unwrap_or(0.0)),
+        backlog: middle(&|run| run.backlog),
+        is_sustained: is_sustained(runs),
+        own_delay_ns: middle(&|run| run.own_delay_ns),
+    }
+}

@@ -1,0 +1,157 @@
+//! The results file: a line for the plan, then a line per finished run, each written and synced before the next
+//! run begins.
+
+use super::plan::{FORM, RehearsalPlan, Source};
+
+use crate::checks;
+use crate::loads::measure::MeasuredLoad;
+
+use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
+use fathom_command::Failure;
+use fathom_results::RunResult;
+
+use fathom_stats::verdict::VerdictReport;
+use serde::Deserialize;
+use std::path::Path;
+
+/// The line of a finished run.
+#[derive(Debug, Deserialize)]
+struct RunLine {
+    scale: f64,
+    failed_jobs: u32,
+    #[serde(default)]
+    failure: String,
+    #[serde(default)]
+    report: RunResult,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub(crate) struct RehearsalRun {
+    /// Its scale.
+    pub(super) scale: f64,
+    /// Why the run failed; failed runs do not count.
+    pub(super) failure: Option<String>,
+    /// Figures of the run.
+    pub(super) measured: MeasuredLoad,
+    /// Length of the run in s.
+    pub(super) seconds: f64,
+    /// Findings of the checks.
+    pub(super) verdict: VerdictReport,
+}
+
+/// The content of a results file.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedRehearsal {
+    /// The plan, from the first line.
+    pub(crate) plan: RehearsalPlan,
+    /// The runs, from all other lines, in order.
+    pub(super) runs: Vec<RehearsalRun>,
+}
+
+impl RecordedRehearsal {
+    fn valid(&self) -> impl Iterator<Item = &RehearsalRun> {
+        self.runs.iter().filter(|run| run.failure.is_none())
+    }
+
+    /// The valid runs at a scale.
+    pub(super) fn runs_at(&self, scale: f64) -> Vec<&MeasuredLoad> {
+        let same = self.valid().filter(|run| run.scale.to_bits() == scale.to_bits());
+        same.map(|run| &run.measured).collect()
+    }
+
+    /// Lengths of the valid runs at a scale in s.
+    pub(super) fn seconds_at(&self, scale: f64) -> Vec<f64> {
+        let same = self.valid().filter(|run| run.scale.to_bits() == scale.to_bits());
+        same.map(|run| run.seconds).collect()
+    }
+
+    /// The scales that were run so far, ascending.
+    pub(super) fn scales(&self) -> Vec<f64> {
+        let mut scales: Vec<f64> = self.valid().map(|run| run.scale).collect();
+        scales.sort_by(f64::total_cmp);
+        scales.dedup();
+        scales
+    }
+
+    /// Wrong figures and doubts in the runs that count. Scales that the target does not sustain are exempt,
+    /// because they are meant to miss their rate and fill the queue. Late starts are reported with the answers.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let counts = self.valid().filter(|run| !run.measured.is_growing);
+        let runs: Vec<_> = counts.map(|run| (scale_word(run.scale), &run.verdict)).collect();
+        checks::of_runs(&runs, &["late-starts"])
+    }
+
+    /// Runs that failed.
+    pub(super) fn failed_runs(&self) -> usize {
+        self.runs.iter().filter(|run| run.failure.is_some()).count()
+    }
+}
+
+/// `3.4x`.
+pub(crate) fn scale_word(scale: f64) -> String {
+    format!("{}x", multiple(scale))
+}
+
+/// `3.4`: two decimals at most.
+pub(crate) fn multiple(scale: f64) -> String {
+    ((scale * 100.0).round() / 100.0).to_string()
+}
+
+impl Journal for RecordedRehearsal {
+    const FILES: Files = Files {
+        mark: "{\"fathom rehearse\":",
+        command: "rehearse",
+        name: "rehearsal",
+        subject: "rehearsal",
+        line_of: "a rehearsal",
+        repair: "remove the line to run it again",
+    };
+
+    fn begin(line: &[u8], path: &Path) -> Result<RecordedRehearsal, Mistake> {
+        let plan: RehearsalPlan = serde_json::from_slice(line)?;
+        check_form(path, plan.form, FORM)?;
+        Ok(RecordedRehearsal { plan, runs: Vec::new() })
+    }
+
+    fn take(&mut self, line: &[u8], _path: &Path) -> Result<(), Mistake> {
+        let text = String::from_utf8_lossy(line);
+        let text = fathom_results::single_lines(&text);
+        let line: RunLine = serde_json::from_str(&text)?;
+        if !(line.scale.is_finite() && line.scale > 0.0) {
+            return Err(Mistake::Line(format!("{} is not a scale", line.scale)));
+        }
+        let measured = match self.plan.source {
+            Source::Dependencies => MeasuredLoad::of_closed(&line.report),
+            Source::Replay | Source::Jobs => MeasuredLoad::of(&line.report),
+        };
+        let longest = line.report.jobs.iter().map(|job| job.runtime_ms).max().unwrap_or(0);
+        self.runs.push(RehearsalRun {
+            scale: line.scale,
+            failure: (line.failed_jobs > 0).then_some(line.failure),
+            measured,
+            seconds: longest as f64 / 1e3,
+            verdict: checks::judge(&line.report),
+        });
+        Ok(())
+    }
+}
+
+/// Creates a results file, or resumes one with the same plan.
+pub(super) fn open(
+    path: &Path,
+    plan: &RehearsalPlan,
+    is_seed_given: bool,
+) -> Result<ResultsFile<RecordedRehearsal>, Failure> {
+    let mut opened = Opened::<RecordedRehearsal>::new(path)?;
+    let Some(recorded) = opened.found.take() else { return opened.begin(line_of(plan)?) };
+    let differences = plan.differences(&recorded.plan, is_seed_given);
+    if !differences.is_empty() {
+        return Err(Failure::new(format!(
+            "{}: this file holds a different rehearsal: {} differ; name another file with --output, or remove it",
+            path.display(),
+            differences.join(", ")
+        )));
+    }
+    opened.resume(recorded)
+}

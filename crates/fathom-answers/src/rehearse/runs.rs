@@ -1,0 +1,80 @@
+//! The runs of a rehearsal: their jobs, their lines in the results file, and what is said of them.
+
+use super::load;
+use super::next::next;
+use super::plan::RehearsalPlan;
+use super::record::{RecordedRehearsal, RehearsalRun, scale_word};
+use crate::Runner;
+use crate::base_job;
+use crate::figures;
+use crate::loads::objective::{Objective, ResponseFigure};
+use crate::loads::series::Series;
+use crate::results_file::{line_of_report, text_of};
+use fathom_command::Failure;
+use fathom_spec::RunSpec;
+use fathom_stats::report::RunReport;
+
+impl Series for RecordedRehearsal {
+    type Load = f64;
+
+    fn next(&self, objectives: &[Objective]) -> Option<f64> {
+        next(self, objectives)
+    }
+
+    fn spec(&self, scale: f64, runner: &dyn Runner) -> Result<RunSpec, Failure> {
+        let number = self.runs_at(scale).len();
+        spec_at(&self.plan, scale, number, runner)
+    }
+
+    fn line(
+        &self,
+        scale: f64,
+        (failed_jobs, why): &(u32, String),
+        report: &RunReport,
+    ) -> Result<String, Failure> {
+        Ok(format!(
+            "{{\"scale\":{scale},\"failed_jobs\":{failed_jobs},\"failure\":{},\"report\":{}}}",
+            text_of(why)?,
+            line_of_report(report)?
+        ))
+    }
+
+    fn count(&self) -> usize {
+        self.runs.len()
+    }
+
+    fn last(&self) -> Option<(String, bool)> {
+        let run = self.runs.last()?;
+        Some((in_short(run), run.failure.is_some()))
+    }
+}
+
+/// The jobs of a rehearsal at a scale, in one of its runs.
+pub(super) fn spec_at(
+    plan: &RehearsalPlan,
+    scale: f64,
+    number: usize,
+    runner: &dyn Runner,
+) -> Result<RunSpec, Failure> {
+    let spec = base_job::read(&plan.job, false, runner)?;
+    base_job::read(&load::at_scale(plan, scale, number, &spec), false, runner)
+}
+
+/// One-line summary of a run.
+fn in_short(run: &RehearsalRun) -> String {
+    if let Some(why) = &run.failure {
+        return format!("{}: failed: {why}", scale_word(run.scale));
+    }
+    let figure = |percent| {
+        let found = run.measured.figure(None, ResponseFigure::Percentile(percent));
+        found.map_or_else(|| "-".to_owned(), figures::duration)
+    };
+    let grows = if run.measured.is_growing { "; the backlog grew" } else { "" };
+    format!(
+        "{}: {} IOPS served, p50 {}, p99 {}{grows}",
+        scale_word(run.scale),
+        figures::count(run.measured.served),
+        figure(50.0),
+        figure(99.0)
+    )
+}
