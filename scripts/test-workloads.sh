@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Records real loads on a scratch device, models each, runs the model under the recorder on another device, and prints how close it
-# comes. Fails if a model is less accurate than the target, or if its job file is larger than 5 KB. Needs root, tracefs and loop
-# devices; a load whose program is missing is skipped by name.
+# comes; then replays the recording on the first device, and prints the recorded latencies and those of the replay. Fails if a model
+# is less accurate than the target, or if its job file is larger than 5 KB. Needs root, tracefs and loop devices; a load whose program
+# is missing is skipped by name.
+
 #
 #   test-workloads.sh [--seconds=N] [--directory=DIR] [LOAD...]
 #
@@ -20,7 +22,7 @@ for word in "$@"; do
     --seconds=*) seconds=${word#*=} ;;
     --directory=*) directory=${word#*=} ;;
     -*)
-        sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+        sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
         exit 1
         ;;
     *) loads+=("$word") ;;
@@ -244,6 +246,28 @@ worst = ", ".join(f"{name(row)} {row['error'] * 100:.0f} %" for row in worst)
 requests = found["profiles"]["trace"]["requests"]
 print(f"{load:10} {accuracy:7.1f} % {found['job_file_bytes']:7} B {requests:9}  {worst}")
 sys.exit(accuracy < target or found["job_file_bytes"] > largest)
+END
+    # The same load on the same device, at the recorded rate: what is different is the replay's.
+    rm -f "$directory/$load.rehearse.jsonl"
+        ended=0
+    "$fathom" rehearse "$directory/$load.trace" --on="$source_device" --destroy="$source_device" --scales=1 --most-runs=3 \
+        --output="$directory/$load.rehearse.jsonl" --format=json >"$directory/$load.rehearsal" 2>"$directory/$load.rehearse" || ended=$?
+    if [ $ended = 1 ]; then
+        cat "$directory/$load.rehearse" >&2
+        failed=1
+        continue
+    fi
+    python3 - "$directory/$load.rehearsal" <<'END'
+import json, sys
+found = json.load(open(sys.argv[1]))
+for row in found["at_recorded_rate"]:
+    parts = []
+    for percent in ("p50", "p99"):
+        figure = row["percentiles"][percent + "_ns"]
+        parts.append(f"{percent} {figure['recorded'] / 1e3:.0f} µs recorded, {figure['here'] / 1e3:.0f} µs rehearsed")
+    print(f"{'':10} {row['direction']}s: {'; '.join(parts)}")
+if not found["scales"][0]["sustained"]:
+    print(f"{'':10} the device did not keep up")
 END
 done
 exit $failed

@@ -14,6 +14,7 @@ mod words;
 
 use crate::base_job::{self, BaseJob, JobSource};
 use crate::columns;
+use crate::device::refused;
 use crate::figures;
 use crate::job_text;
 use crate::loads::objective::Objective;
@@ -118,6 +119,12 @@ struct Prepared {
 
 fn prepare(options: &RehearseOptions, on: &Path, runner: &dyn Runner) -> Result<Prepared, Failure> {
     let trace = match &options.load {
+        JobSource::File(path) if path == Path::new("-") => {
+            return Err(Failure::new(
+                "a rehearsal reads its load in every run, so standard input will not do; name a file",
+            ));
+        }
+
         JobSource::File(path) => production::read(path)?.map(|trace| (path.as_path(), trace)),
         JobSource::Words(_) => None,
     };
@@ -155,6 +162,16 @@ fn of_trace(
         let ways = "--map=scale brings the places closer together, --map=wrap begins again at its start";
         return Err(target::too_small(on, capacity, mapping.needed(), ways));
     }
+    let largest = directions.values().map(|direction| u64::from(direction.largest)).max().unwrap_or(0);
+    if largest > capacity {
+        let (largest, capacity) = (figures::size(largest), figures::size(capacity));
+        return Err(refused(
+            on,
+            &format!(
+                "the largest I/O of the load has {largest}, and it has {capacity}; name a larger target"
+            ),
+        ));
+    }
     let word = if fit == Fit::Scale { "scale" } else { "wrap" };
     let (trace_name, target_name) = (named(path)?, named(&target.path)?);
     let job = load::of_trace(&load::Replayed {
@@ -164,7 +181,7 @@ fn of_trace(
         depends: options.is_closed,
         engine: options.engine.as_deref().unwrap_or("io_uring"),
         depth: options.depth,
-        largest: directions.values().map(|direction| u64::from(direction.largest)).max().unwrap_or(0),
+        largest,
     });
     let used = if fit == Fit::Scale { capacity } else { mapping.needed().min(capacity) };
     let source = if options.is_closed { Source::Dependencies } else { Source::Replay };

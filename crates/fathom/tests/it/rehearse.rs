@@ -75,6 +75,8 @@ fn nothing_is_written_that_was_not_named_twice_or_does_not_fit() {
     file_of(directory.path(), "target", 4 * MIB);
     file_of(directory.path(), "other", 4 * MIB);
     file_of(directory.path(), "small", MIB);
+    file_of(directory.path(), "tiny", 2048);
+
     let before = fs::read(&target).expect("readable");
     fs::write(directory.path().join("free.fio"), "[a]\nrw=read\nsize=1m\n").expect("written");
     fs::write(directory.path().join("log.fio"), "[a]\nread_iolog=trace\nrate_iops=10\n").expect("written");
@@ -86,6 +88,11 @@ fn nothing_is_written_that_was_not_named_twice_or_does_not_fit() {
         ("trace --on=. --destroy=.", "not a block device"),
         ("trace --on=small --destroy=small", "the load needs 2 MiB and it has 1 MiB; --map=scale"),
         ("trace --on=small --destroy=small --model", "--map=scale makes the areas"),
+        (
+            "trace --on=tiny --destroy=tiny --map=wrap",
+            "the largest I/O of the load has 4 KiB, and it has 0 B",
+        ),
+        ("- --on=target", "name a file"),
         ("trace --on=target --destroy=target --closed", "give a limit"),
         ("free.fio --on=target", "no rate that could be scaled"),
         ("log.fio --on=target --destroy=target", "name that log itself"),
