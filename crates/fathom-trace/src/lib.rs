@@ -4,6 +4,7 @@
 //!   applied.
 //! * [`scan`] reads all entries once and computes their totals.
 //! * [`events`] returns the events of a block trace, binary or text, in the order of time.
+//! * [`requests`] follows the requests of a block trace from their arrival to their completion.
 //! * [`files`] reads and writes recordings of files; `file_load` turns them into events of a block trace.
 //! * [`side`] defines the information that `fathom record` adds to a block trace.
 //! * [`iolog`] parses the lines of text logs and [`blktrace`] the records of binary traces. `text` has a file
@@ -27,6 +28,7 @@ pub mod merge;
 mod names;
 pub mod reader;
 mod refused;
+pub mod requests;
 mod rules;
 pub mod scan;
 pub mod side;

@@ -1,8 +1,8 @@
 //! Arrival times of requests: gaps, burstiness over several scales, and think times.
 
-use crate::requests::Request;
 use crate::service::measure;
 use fathom_stats::latency::LatencyStats;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -6,7 +6,6 @@ use crate::parts::PartFinder;
 use crate::places::Mapper;
 use crate::profile::{Cycle, DeviceProfile, DirectionProfile, Flushes, Moment, Profile};
 use crate::programs::Census;
-use crate::requests::{Follower, Request, Step};
 use crate::service::{ServiceMeter, measure};
 use crate::sizes::Sizes;
 use crate::skew::skew;
@@ -17,6 +16,7 @@ use fathom_stats::Direction;
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use fathom_trace::Device;
 use fathom_trace::blktrace::{Event, TraceAction, code};
+use fathom_trace::requests::{Follower, Request, Step};
 use fathom_trace::side::{Note, RecordedDevice};
 use std::collections::BTreeMap;
 
@@ -129,7 +129,7 @@ impl Characterizer {
         let before = follower.in_flight();
         follower.add(event, |step| match step {
             Step::Arrived(request) => self.arrived(&request),
-            Step::Completed { request, issued_ns, time_ns, error } => {
+            Step::Completed { request, issued_ns, time_ns, error, .. } => {
                 self.completed(&request, issued_ns, time_ns, error);
             }
         });

@@ -2,7 +2,7 @@
 //!
 //! * [`Characterizer`] takes the events in order, in constant memory regardless of the length of the trace, and
 //!   produces a [`Profile`].
-//! * [`requests`] follows each request from its arrival to its completion.
+//! * [`fathom_trace::requests`] follows each request from its arrival to its completion.
 //! * One module for each property: [`sizes`], [`streams`], [`space`] (footprint, reuse) with [`skew`], [`arrivals`], [`depth`],
 //!   [`service`] (latencies), [`programs`], and [`places`] (what was where, and when).
 //! * [`parts`] divides a load into streams and the rest of each direction; [`model`] makes a job file of them, and [`fidelity`] says how
@@ -20,7 +20,6 @@ pub mod parts;
 pub mod places;
 mod profile;
 pub mod programs;
-pub mod requests;
 pub mod service;
 pub mod sizes;
 pub mod skew;

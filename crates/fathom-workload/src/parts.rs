@@ -1,8 +1,8 @@
 //! Parts of a load: for each direction its sequential streams, and the requests outside of streams.
 
 use crate::arrivals::Scales;
-use crate::requests::Request;
 use crate::sizes::Sizes;
+use fathom_trace::requests::Request;
 
 use crate::space::{Counter, Popularity};
 use crate::timeline::{Bin, Timeline};

@@ -1,9 +1,9 @@
 //! Accesses by offset and time: a grid for each device.
 
-use crate::requests::Request;
 use crate::timeline::{Bin, Timeline};
 use fathom_stats::Direction;
 use fathom_trace::Device;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 
 /// Number of rows of the grid while it grows; only rows with accesses are shown.

@@ -1,6 +1,6 @@
 //! Programs that issued the requests, if the trace has names.
 
-use crate::requests::Request;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Latencies of requests: from arrival to completion, and the parts before and within the device.
 
-use crate::requests::Request;
 use fathom_stats::latency::LatencyStats;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 
 /// Upper limits of the classes of sizes in bytes; the last class has no limit.

@@ -1,6 +1,6 @@
 //! Sizes and alignment of requests.
 
-use crate::requests::Request;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@
 //! threshold falls as more blocks come, which bounds the memory. Source: Waldspurger and others, "Efficient MRC Construction with
 //! SHARDS", FAST 2015.
 
-use crate::requests::Request;
 use crate::timeline::{Bin, Timeline};
 use fathom_stats::Direction;
 use fathom_trace::Device;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, HashMap};

@@ -2,10 +2,10 @@
 //!
 //! Whether a request is part of a stream is known once its run has [`SHORTEST_RUN`] requests, or has ended before.
 
-use crate::requests::Request;
 use crate::timeline::{Bin, Timeline};
 use fathom_stats::Direction;
 use fathom_trace::Device;
+use fathom_trace::requests::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -2,13 +2,13 @@
 
 use super::place::Place;
 use super::sizes::BlockSizes;
-use crate::requests::Request;
 use crate::skew::{Model as Distribution, distance};
 use crate::space::{BLOCK, Counter, Popularity};
 use crate::streams::StreamFinder;
 use fathom_random::{Generator, Sampler};
 use fathom_stats::Direction;
 use fathom_trace::Device;
+use fathom_trace::requests::Request;
 use std::collections::HashSet;
 
 /// Maximum numbers of simulated requests, and of blocks that they access.

@@ -3,9 +3,9 @@
 //! A request may be merged with its neighbours, or split, before the device receives it, so events after the
 //! arrival are assigned to requests by the sectors that they cover.
 
+use crate::blktrace::{Event, SECTOR, TraceAction};
+use crate::names::Device;
 use fathom_stats::Direction;
-use fathom_trace::Device;
-use fathom_trace::blktrace::{Event, SECTOR, TraceAction};
 use std::collections::BTreeMap;
 
 /// Maximum number of requests in flight that are tracked. Without a limit, requests of traces without
@@ -25,7 +25,7 @@ pub struct Request {
     pub sector: u64,
     /// Number of bytes; 0 for a flush.
     pub bytes: u32,
-    /// Event code with its categories; see [`code`](mod@fathom_trace::blktrace::code).
+    /// Event code with its categories; see [`code`](mod@crate::blktrace::code).
     pub code: u32,
     /// The process that issued it.
     pub process: u32,
@@ -37,7 +37,7 @@ impl Request {
         self.sector.saturating_add(u64::from(self.bytes).div_ceil(SECTOR))
     }
 
-    /// True if its code has this category of [`code`](mod@fathom_trace::blktrace::code).
+    /// True if its code has this category of [`code`](mod@crate::blktrace::code).
     pub fn is(&self, category: u32) -> bool {
         self.code & category != 0
     }
@@ -50,6 +50,8 @@ pub enum Step {
     Arrived(Request),
     /// A request is complete.
     Completed {
+        /// Number of requests that arrived before it.
+        number: u64,
         /// The request.
         request: Request,
         /// Time at which the device received it, in ns; `None` if the trace does not contain it.
@@ -63,6 +65,7 @@ pub enum Step {
 
 #[derive(Clone, Copy, Debug)]
 struct Pending {
+    number: u64,
     request: Request,
     /// End of the sectors that are not complete yet; their start is the key.
     end: u64,
@@ -75,6 +78,8 @@ pub struct Follower {
     /// Requests by device and first sector that is not complete; the oldest is first.
     pending: BTreeMap<(Device, u64), Vec<Pending>>,
     in_flight: usize,
+    /// Number of requests that arrived so far.
+    arrived: u64,
     dropped: u64,
     has_completions: bool,
 }
@@ -121,8 +126,9 @@ impl Follower {
             self.in_flight -= dropped.len();
             self.dropped += dropped.len() as u64;
         }
-        let pending = Pending { request, end: request.end(), issued_ns: None };
+        let pending = Pending { number: self.arrived, request, end: request.end(), issued_ns: None };
         self.pending.entry((request.device, request.sector)).or_default().push(pending);
+        self.arrived += 1;
         self.in_flight += 1;
     }
 
@@ -168,6 +174,7 @@ impl Follower {
             }
             self.in_flight -= 1;
             step(Step::Completed {
+                number: pending.number,
                 request: pending.request,
                 issued_ns: pending.issued_ns,
                 time_ns: event.time_ns,
@@ -220,7 +227,7 @@ fn arrival(event: &Event) -> Option<Request> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_trace::blktrace::code;
+    use crate::blktrace::code;
     use proptest::prelude::*;
 
     const DEVICE: Device = Device { major: 8, minor: 0 };
