@@ -158,7 +158,7 @@ pub fn file_trace(data: &[u8]) {
     }
 }
 
-/// A block trace, read event by event and merged with itself.
+/// A block trace, read event by event, as a log, and with dependencies.
 pub fn block_trace(data: &[u8]) {
     if let Ok(mut trace) = Trace::open(Cursor::new(data)) {
         let mut payload = Vec::new();
@@ -168,6 +168,10 @@ pub fn block_trace(data: &[u8]) {
     }
     if let Ok(mut reader) = Reader::new(Cursor::new(data), Rules::default()) {
         while let Ok(Some(_)) = reader.next() {}
+    }
+    let rules = Rules { keeps_dependencies: true, ..Rules::default() };
+    if let Ok(mut reader) = Reader::new(Cursor::new(data), rules) {
+        while let Ok(Some(_)) = reader.next_dependent() {}
     }
     if let Ok(mut events) = Events::open(Cursor::new(data)) {
         let mut characterizer = Characterizer::default();

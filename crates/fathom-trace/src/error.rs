@@ -41,6 +41,12 @@ pub enum Damage {
          that read_iolog replays"
     )]
     Files,
+    /// A log without completions, where the dependencies of its I/Os are needed.
+    #[error(
+        "an I/O log lists no completions, and replay_dependencies=1 waits for those of the trace: leave the option out, or record a block \
+         trace with fathom record"
+    )]
+    NoCompletions,
     /// A line is implausibly long.
     #[error("line {number} has more than {most} bytes")]
     LongLine {

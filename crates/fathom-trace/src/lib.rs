@@ -5,6 +5,7 @@
 //! * [`scan`] reads all entries once and computes their totals.
 //! * [`events`] returns the events of a block trace, binary or text, in the order of time.
 //! * [`requests`] follows the requests of a block trace from their arrival to their completion.
+//! * [`dependencies`] says which I/Os of its process had completed before an I/O was queued.
 //! * [`files`] reads and writes recordings of files; `file_load` turns them into events of a block trace.
 //! * [`side`] defines the information that `fathom record` adds to a block trace.
 //! * [`iolog`] parses the lines of text logs and [`blktrace`] the records of binary traces. `text` has a file
@@ -17,6 +18,7 @@
 pub mod blktrace;
 mod complaints;
 mod compressed;
+pub mod dependencies;
 mod entry;
 pub mod error;
 pub mod events;

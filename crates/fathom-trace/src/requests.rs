@@ -109,6 +109,11 @@ impl Follower {
         self.in_flight
     }
 
+    /// Returns the number of requests that arrived so far, which is the number of the next one.
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
     /// True once the trace has contained a completion.
     pub fn has_completions(&self) -> bool {
         self.has_completions

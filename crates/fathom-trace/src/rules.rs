@@ -47,6 +47,8 @@ pub struct Rules {
     pub redirect: Option<String>,
     /// How offsets are fitted into that file, at last.
     pub mapping: Option<Mapping>,
+    /// Follow the completions of a block trace, for the dependencies of its I/Os.
+    pub keeps_dependencies: bool,
 }
 
 impl Default for Rules {
@@ -59,6 +61,7 @@ impl Default for Rules {
             skip: Skip::default(),
             redirect: None,
             mapping: None,
+            keeps_dependencies: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Totals of a log's entries, which a run must know before the first entry.
 
 use crate::complaints::Complaints;
+use crate::dependencies::Completions;
 use crate::entry::Action;
 use crate::error::TraceError;
 use crate::names::FileName;
@@ -46,6 +47,8 @@ pub struct Scan {
     pub last_due_ns: Option<u64>,
     /// True for a block trace, false for a log of I/Os.
     pub is_trace: bool,
+    /// Requests with and without a completion; none are counted unless the rules keep dependencies.
+    pub completions: Completions,
 }
 
 impl Scan {
@@ -94,6 +97,7 @@ pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), Tra
         direction.ios += 1;
         direction.bytes = direction.bytes.saturating_add(u64::from(entry.length));
     }
+    sum.completions = reader.completions();
     ends.resize(reader.files().len(), 0);
     let names = reader.files().iter().cloned().zip(ends);
     sum.files = names.map(|(name, end)| ScannedFile { size: reader.size_of(&name), name, end }).collect();

@@ -1,7 +1,8 @@
 //! A single stream of entries for all kinds of logs.
 
-use crate::blktrace;
+use crate::blktrace::{self, Event};
 use crate::complaints::{Complaints, quoted};
+use crate::dependencies::{Completions, Dependencies, Dependent};
 use crate::entry::{Action, Entry};
 use crate::error::{Damage, TraceError};
 use crate::events::Events;
@@ -31,6 +32,8 @@ pub struct Reader<R> {
     origins: Names,
     pub(crate) complaints: Complaints,
     timeline: Timeline,
+    /// Present if the rules keep dependencies.
+    dependencies: Option<Box<Dependencies>>,
     /// The write that follows its flush, which was returned first.
     held: Option<Entry>,
     /// The remainder of a long trim: the next part, and the number of remaining bytes.
@@ -57,9 +60,14 @@ impl<R: BufRead> Reader<R> {
                 None => Kind::Events { events: Box::new(Events::open_text(reader, line)?), is_over: false },
             }
         };
+        let dependencies = rules.keeps_dependencies.then(Box::<Dependencies>::default);
+        if dependencies.is_some() && matches!(kind, Kind::Text { .. }) {
+            return Err(Damage::NoCompletions.into());
+        }
         let (complaints, timeline) = (Complaints::default(), Timeline::default());
         let (names, origins) = (Names::default(), Names::default());
-        Ok(Reader { kind, rules, names, origins, complaints, timeline, held: None, rest_of_trim: None })
+        let (held, rest_of_trim) = (None, None);
+        Ok(Reader { kind, rules, names, origins, complaints, timeline, dependencies, held, rest_of_trim })
     }
 
     /// Returns true for a block trace, false for a log of I/Os.
@@ -106,6 +114,18 @@ impl<R: BufRead> Reader<R> {
                 Found::End => return Ok(None),
             }
         }
+    }
+
+    /// Returns the next entry with its dependencies; `None` at the end, and if the rules do not keep dependencies.
+    pub fn next_dependent(&mut self) -> Result<Option<Dependent>, TraceError> {
+        let Some(entry) = self.next()? else { return Ok(None) };
+        let is_first_half = self.held.is_some();
+        Ok(self.dependencies.as_mut().and_then(|dependencies| dependencies.of(entry, is_first_half)))
+    }
+
+    /// Counts the requests with and without a completion so far, if the rules keep dependencies.
+    pub fn completions(&self) -> Completions {
+        self.dependencies.as_ref().map(|dependencies| dependencies.completions()).unwrap_or_default()
     }
 
     /// Returns the next part of a trim of `left` bytes that begins with this entry.
@@ -195,9 +215,22 @@ impl<R: BufRead> Reader<R> {
                 return Ok(Found::End);
             }
         };
-        if event.action != blktrace::TraceAction::Queue || (event.bytes == 0 && !event.flushes) {
-            return Ok(Found::Nothing);
+        let is_request = event.action == blktrace::TraceAction::Queue && (event.bytes > 0 || event.flushes);
+        let found = if is_request { self.of_request(&event)? } else { Found::Nothing };
+        if let Some(dependencies) = &mut self.dependencies {
+            match found {
+                Found::Entry(_) => dependencies.arrived(&event, &self.rules),
+                // The completion of a request that is left out matches none of the others.
+                _ if is_request => {}
+                _ => dependencies.other(&event),
+            }
         }
+        Ok(found)
+    }
+
+    /// Returns the first entry of a request, and holds the second.
+    fn of_request(&mut self, event: &Event) -> Result<Found, TraceError> {
+        let Kind::Events { events, .. } = &mut self.kind else { return Ok(Found::End) };
         let file = match (&self.rules.redirect, events.volume(event.device)) {
             (Some(path), _) => self.names.number_of_path(path)?,
             (None, Some(volume)) => self.names.number_of_volume(volume)?,

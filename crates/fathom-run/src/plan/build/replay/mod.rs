@@ -161,6 +161,7 @@ fn rules(job: &JobSpec) -> Rules {
             ReplayMap::Scale(bytes) => Mapping::new(Fit::Scale, bytes),
             ReplayMap::Wrap(bytes) => Mapping::new(Fit::Wrap, bytes),
         }),
+        keeps_dependencies: false,
     }
 }
 
