@@ -2,74 +2,25 @@
 //! hands over entries in chunks; the run loop takes each entry when it is due. Due times are those of the log,
 //! relative to the first call, so a late entry does not delay the others.
 
-use crate::cause::Cause;
-use crate::message::Message;
-use crate::plan::WorkerPlan;
-use crate::plan::model::replay::ReplayPlan;
-use crate::replay as source;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::next::Next;
+use crate::worker::sources::ahead::{
+    Ahead, PAUSE_NS, ReplayError, Taken, direction_of, report_problems, wake_for,
+};
 use crate::worker::{GivenUp, Worker, WorkerContext};
-use fathom_errors::plain;
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
-use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
-use fathom_trace::reader::Reader;
-use fathom_trace::{Action, Entry, TraceError};
-use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use thiserror::Error;
+use fathom_trace::{Action, Entry};
 
-/// Number of log entries per chunk.
-const CHUNK: usize = 4096;
-/// Number of chunks by which the reader may be ahead.
-const AHEAD: usize = 8;
-/// Poll interval while the reader has no complete chunk, in ns.
-const PAUSE_NS: u64 = 20_000;
-/// Busy-waiting time before an entry is due, in ns; the value was found by trial.
-const AWAKE_NS: u64 = 60_000;
-/// A short busy-wait.
-const STEP_NS: u64 = 10_000;
 /// The due time of an entry that is due immediately.
 const AT_ONCE: u64 = u64::MAX;
 
-/// Why a log was not replayed to its end.
-#[derive(Debug, Error)]
-#[error("{log}: {fault}")]
-struct ReplayError {
-    log: String,
-    fault: Fault,
-}
-
-/// What is wrong with a log.
-#[derive(Debug, Error)]
-enum Fault {
-    /// The log cannot be opened.
-    #[error("{}", plain(.0))]
-    NotOpened(#[from] io::Error),
-    /// The log is malformed, or cannot be read to its end.
-    #[error(transparent)]
-    Unreadable(#[from] TraceError),
-    /// The log names files or blocks that were not in it when the run was planned.
-    #[error("the log has changed since the run was planned")]
-    Changed,
-}
-
-/// What the reader thread sends.
-enum Part {
-    Entries(Vec<Entry>),
-    /// The log cannot be read any further.
-    Failed(ReplayError),
-}
-
 /// The replay of one worker.
 pub(in crate::worker) struct Replay<'a> {
-    parts: Receiver<Part>,
-    /// Channel that returns used chunks.
-    used: SyncSender<Vec<Entry>>,
+    ahead: Ahead<Entry>,
     chunk: Vec<Entry>,
     position: usize,
     clock: Clock,
@@ -114,23 +65,9 @@ impl<'a> Replay<'a> {
     ) -> Result<Option<Replay<'a>>, GivenUp> {
         let plan = context.worker_plan();
         let Some(replay) = &plan.replay else { return Ok(None) };
-        let mut before = context.plan.workers[..context.index].iter();
-        let is_same = |other: &WorkerPlan| {
-            other.job == plan.job && other.replay.as_ref().is_some_and(|own| own.source == replay.source)
-        };
-        if !before.any(is_same) {
-            replay.warnings.iter().for_each(|text| context.messages.send(&Message::Error(text.clone())));
-        }
-        let (sender, parts) = sync_channel(AHEAD);
-        let (used, back) = sync_channel(AHEAD + 1);
-        let own = replay.clone();
-        let reader = std::thread::Builder::new().spawn(move || read_ahead(&own, &sender, &back));
-        if let Err(error) = reader {
-            return Err(context.fail_for_thread("to read the log ahead", &error));
-        }
+        report_problems(context, replay);
         Ok(Some(Replay {
-            parts,
-            used,
+            ahead: Ahead::start(context, replay)?,
             chunk: Vec::new(),
             position: 0,
             clock,
@@ -149,15 +86,11 @@ impl<'a> Replay<'a> {
     /// The current entry, or the reason why none is available.
     fn look(&mut self, now: u64) -> Step {
         while self.position == self.chunk.len() {
-            match self.parts.try_recv() {
-                Ok(Part::Entries(chunk)) => {
-                    // A reader that has finished no longer accepts chunks.
-                    let _ = self.used.try_send(std::mem::replace(&mut self.chunk, chunk));
-                    self.position = 0;
-                }
-                Ok(Part::Failed(reason)) => return Step::Failed(reason),
-                Err(TryRecvError::Empty) => return Step::Wait(now + self.clock.ticks_of_ns(PAUSE_NS)),
-                Err(TryRecvError::Disconnected) => return Step::End,
+            match self.ahead.take(&mut self.chunk) {
+                Taken::Chunk => self.position = 0,
+                Taken::NotYet => return Step::Wait(now + self.clock.ticks_of_ns(PAUSE_NS)),
+                Taken::End => return Step::End,
+                Taken::Failed(reason) => return Step::Failed(reason),
             }
         }
         let entry = self.chunk[self.position];
@@ -166,10 +99,7 @@ impl<'a> Replay<'a> {
         if let Some(due_ns) = entry.due_ns {
             let due = start + self.clock.ticks_of_ns(due_ns);
             if due > now {
-                // Sleeps end late, so the end of the wait is a busy-wait.
-                let early = due.saturating_sub(self.clock.ticks_of_ns(AWAKE_NS));
-                let soon = due.min(now + self.clock.ticks_of_ns(STEP_NS));
-                return Step::Wait(if early > now { early } else { soon });
+                return Step::Wait(wake_for(self.clock, due, now));
             }
             self.drawn_due = due;
         }
@@ -196,7 +126,7 @@ impl<'a> Replay<'a> {
     /// Entries that are due by this tick but have not been drawn, as far as the log has been read.
     pub(in crate::worker) fn waiting(&mut self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
         let mut all: Vec<(Direction, u64)> = self.due_by(now).collect();
-        while let Ok(Part::Entries(chunk)) = self.parts.recv() {
+        while let Some(chunk) = self.ahead.wait() {
             (self.chunk, self.position) = (chunk, 0);
             let before = all.len();
             all.extend(self.due_by(now));
@@ -273,95 +203,5 @@ impl Worker<'_> {
         replay.position += 1;
         replay.behind_sync = replay.orders_syncs;
         Next::Sync(operation, file)
-    }
-
-    #[cold]
-    fn replay_failed(&mut self, reason: &ReplayError) {
-        self.stopping = true;
-        self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.plan.name)));
-        self.context.fail(Errno(libc::EINVAL), Cause::LOG_READ);
-    }
-}
-
-/// The direction of an entry; `None` for syncs.
-fn direction_of(action: Action) -> Option<Direction> {
-    match action {
-        Action::Read => Some(Direction::Read),
-        Action::Write => Some(Direction::Write),
-        Action::Trim => Some(Direction::Trim),
-        Action::Sync | Action::DataSync | Action::RangeSync => None,
-    }
-}
-
-/// Reads the log to its end, as far ahead as the channel has room.
-fn read_ahead(plan: &ReplayPlan, parts: &SyncSender<Part>, used: &Receiver<Vec<Entry>>) {
-    if let Err(fault) = read_chunks(plan, parts, used) {
-        // Sending fails if the receiver is gone, which means that the run is over.
-        let _ = parts.send(Part::Failed(ReplayError { log: plan.name.clone(), fault }));
-    }
-}
-
-fn read_chunks(
-    plan: &ReplayPlan,
-    parts: &SyncSender<Part>,
-    used: &Receiver<Vec<Entry>>,
-) -> Result<(), Fault> {
-    let file = source::open(&plan.source)?;
-    let mut reader = Reader::new(file, plan.rules.clone())?;
-    loop {
-        // Chunks are reused; the first few are allocated here.
-        let mut chunk = used.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
-        chunk.clear();
-        while chunk.len() < CHUNK {
-            match reader.next()? {
-                Some(entry) => chunk.push(checked(entry, plan)?),
-                None => break,
-            }
-        }
-        let is_last = chunk.len() < CHUNK;
-        if !chunk.is_empty() && parts.send(Part::Entries(chunk)).is_err() || is_last {
-            return Ok(());
-        }
-    }
-}
-
-/// Checks an entry against the scan of the log, by which buffers and files were sized: the log may have changed
-/// since.
-fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, Fault> {
-    let fits = entry.length <= plan.largest()
-        && plan.scan.files.get(entry.file as usize).is_some_and(|file| {
-            entry.offset.checked_add(u64::from(entry.length)).is_some_and(|end| end <= file.end)
-        });
-    if fits { Ok(entry) } else { Err(Fault::Changed) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::model::replay::LogSource;
-    use fathom_trace::scan::{Scan, ScannedDirection, ScannedFile};
-    use fathom_trace::{FileName, Rules};
-
-    #[test]
-    fn a_log_that_has_grown_meanwhile_ends_the_replay() {
-        let read = ScannedDirection { ios: 1, bytes: 512, smallest: 512, largest: 512 };
-        let file = ScannedFile { name: FileName::Path("a".to_owned()), end: 4096, size: 0 };
-        let plan = ReplayPlan {
-            name: "log".to_owned(),
-            source: LogSource::File("log".into()),
-            rules: Rules::default(),
-            scan: Scan {
-                files: vec![file],
-                directions: [read, ScannedDirection::default(), ScannedDirection::default()].into(),
-                ..Scan::default()
-            },
-            warnings: Vec::new(),
-            failure: None,
-        };
-        let entry = |file, offset, length| Entry { due_ns: None, action: Action::Read, file, offset, length };
-        assert!(checked(entry(0, 3584, 512), &plan).is_ok());
-        for changed in [entry(0, 0, 1024), entry(1, 0, 512), entry(0, 4096, 512), entry(0, u64::MAX, 512)] {
-            assert!(matches!(checked(changed, &plan), Err(Fault::Changed)));
-        }
     }
 }
