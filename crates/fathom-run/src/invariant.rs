@@ -32,6 +32,7 @@ pub enum Invariant {
     OwnHandle,
     Granted,
     Direction,
+    Dependency,
 }
 
 impl Invariant {
@@ -55,6 +56,7 @@ impl Invariant {
             Invariant::OwnHandle => "every target has a different handle",
             Invariant::Granted => "an I/O that was granted ahead has the length that the rules know",
             Invariant::Direction => "only the last direction that was drawn is taken back",
+            Invariant::Dependency => "an entry of a log is issued once, and after all that it depends on",
         }
     }
 }

@@ -20,6 +20,9 @@ options! {
     /// Ignore the recorded times and replay as fast as possible
     Built Bool replay_no_stall: bool = "0", { parent: Some("read_iolog") };
 
+    /// Keep the dependencies of a block trace: issue an I/O once all I/Os of its process that had completed before it was queued have completed, after the recorded think time
+    Built Bool replay_dependencies: bool = "0", { parent: Some("read_iolog") };
+
     /// Send all replayed I/O to this target
     Built Text replay_redirect: Option<String>, { names: Names::File, parent: Some("read_iolog") };
 

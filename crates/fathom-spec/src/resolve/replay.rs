@@ -63,6 +63,15 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
                 && job.replay.replay_redirect.as_ref().is_none_or(String::is_empty),
             "replay_map= fits the log into one target; name it with replay_redirect=",
         ),
+        (
+            job.replay.replay_dependencies && job.rate.open_loop,
+            "replay_dependencies=1 makes due times depend on completions, and an open loop (open_loop=1) needs due times \
+             that do not",
+        ),
+        (
+            job.replay.replay_dependencies && job.replay.merge_blktrace_file.is_some(),
+            "replay_dependencies=1 waits for the completions of a trace, and merge_blktrace_file leaves them out",
+        ),
     ];
     if let Some((_, reason)) = unfit.iter().find(|(is_given, _)| *is_given) {
         let problem = format!("job {name}: read_iolog: {reason}; use one or the other");
@@ -86,6 +95,7 @@ pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
         for option in [
             "read_iolog_chunked",
             "replay_no_stall",
+            "replay_dependencies",
             "replay_redirect",
             "replay_scale",
             "replay_align",
@@ -151,6 +161,11 @@ mod tests {
         assert_eq!(lines[0], "fio: read iolog overrides write_iolog");
         assert!(lines[1].ends_with("no effect: bs, loops"), "{lines:?}");
         refusal("--name=a --read_iolog=log --verify=crc32c");
+        quiet_job("--name=a --read_iolog=log --replay_dependencies=1 --replay_no_stall=1");
+        let line = refusal("--name=a --read_iolog=log --replay_dependencies=1 --open_loop=1");
+        assert!(line.contains("due times depend on completions"), "{line}");
+        let line = refusal("--name=a --read_iolog=a:b --replay_dependencies=1 --merge_blktrace_file=c");
+        assert!(line.contains("merge_blktrace_file leaves them out"), "{line}");
         let (_, lines) = job("--name=a --size=1m --replay_no_stall=1");
         assert!(lines[0].contains("replay_no_stall has no effect without read_iolog"), "{lines:?}");
     }

@@ -7,6 +7,7 @@ mod open_loop;
 mod orders;
 mod pacing;
 mod replay;
+mod replay_dependencies;
 mod run_loop;
 mod storage;
 mod verification;

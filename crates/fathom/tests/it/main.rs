@@ -95,6 +95,7 @@ mod record_files;
 mod recording_disk;
 mod rehearse;
 mod replay;
+mod replay_dependencies;
 mod replay_traces;
 mod report_page;
 mod report_stream;

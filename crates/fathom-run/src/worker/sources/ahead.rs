@@ -10,6 +10,7 @@ use fathom_errors::plain;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
+use fathom_trace::dependencies::Dependent;
 use fathom_trace::reader::Reader;
 use fathom_trace::{Action, Entry, TraceError};
 use std::io::{self, BufRead};
@@ -17,7 +18,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use thiserror::Error;
 
 /// Number of log entries per chunk.
-const CHUNK: usize = 4096;
+pub(super) const CHUNK: usize = 4096;
 /// Number of chunks by which the reader may be ahead.
 const AHEAD: usize = 8;
 /// Poll interval while the reader has no complete chunk, in ns.
@@ -49,7 +50,7 @@ enum Fault {
     Changed,
 }
 
-/// What is read ahead.
+/// What is read ahead: an entry, alone or with its dependencies.
 pub(super) trait Item: Send + Sized + 'static {
     fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<Option<Self>, TraceError>;
     fn entry(&self) -> &Entry;
@@ -62,6 +63,16 @@ impl Item for Entry {
 
     fn entry(&self) -> &Entry {
         self
+    }
+}
+
+impl Item for Dependent {
+    fn read<R: BufRead>(reader: &mut Reader<R>) -> Result<Option<Dependent>, TraceError> {
+        reader.next_dependent()
+    }
+
+    fn entry(&self) -> &Entry {
+        &self.entry
     }
 }
 

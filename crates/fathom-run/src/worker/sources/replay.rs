@@ -65,6 +65,9 @@ impl<'a> Replay<'a> {
     ) -> Result<Option<Replay<'a>>, GivenUp> {
         let plan = context.worker_plan();
         let Some(replay) = &plan.replay else { return Ok(None) };
+        if replay.rules.keeps_dependencies {
+            return Ok(None);
+        }
         report_problems(context, replay);
         Ok(Some(Replay {
             ahead: Ahead::start(context, replay)?,

@@ -5,6 +5,7 @@ use crate::unit::Unit;
 use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::gates::open_loop::OpenLoop;
 use crate::worker::next::Next;
+use crate::worker::sources::dependent::DependentReplay;
 use crate::worker::sources::replay::Replay;
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;
@@ -15,6 +16,8 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(in crate::worker) struct Timed<'a> {
     /// A log whose entries replace targets.
     pub(in crate::worker) replay: Option<Replay<'a>>,
+    /// A log whose dependencies are kept.
+    pub(in crate::worker) dependent: Option<DependentReplay<'a>>,
     /// An open loop, in which each I/O is measured from its due time.
     pub(in crate::worker) open_loop: Option<OpenLoop<'a>>,
 }
@@ -32,8 +35,10 @@ impl<'a> Timed<'a> {
         context: &WorkerContext<'a>,
         clock: Clock,
     ) -> Result<Option<Timed<'a>>, GivenUp> {
-        let timed = Timed { replay: Replay::of(context, clock)?, open_loop: OpenLoop::of(context, clock) };
-        Ok((timed.replay.is_some() || timed.open_loop.is_some()).then_some(timed))
+        let (replay, dependent) = (Replay::of(context, clock)?, DependentReplay::of(context, clock)?);
+        let timed = Timed { replay, dependent, open_loop: OpenLoop::of(context, clock) };
+        let is_needed = timed.replay.is_some() || timed.dependent.is_some() || timed.open_loop.is_some();
+        Ok(is_needed.then_some(timed))
     }
 
     /// Puts the last chosen I/O into this slot.
@@ -43,6 +48,9 @@ impl<'a> Timed<'a> {
             let others = if self.open_loop.is_some() { replay.others_due(target.direction) } else { 0 };
             Some((due, others))
         });
+        if let Some(dependent) = &mut self.dependent {
+            dependent.begin(slot);
+        }
         let Some(open_loop) = &mut self.open_loop else { return };
         if let Some((due, others)) = entry {
             open_loop.entry_is_due(target.direction, due, others);
@@ -58,6 +66,9 @@ impl<'a> Timed<'a> {
         if let Some(replay) = &mut self.replay {
             replay.begin(slot);
         }
+        if let Some(dependent) = &mut self.dependent {
+            dependent.begin(slot);
+        }
     }
 
     /// Records that the I/O in this slot has completed; `direction` is set if it succeeded. `none_was_free` is
@@ -72,6 +83,9 @@ impl<'a> Timed<'a> {
     ) -> Option<u64> {
         if let Some(replay) = &mut self.replay {
             replay.issued(slot, unit.issue());
+        }
+        if let Some(dependent) = &mut self.dependent {
+            dependent.ended(slot, unit, now);
         }
         let open_loop = self.open_loop.as_mut()?;
         open_loop.freed(now, none_was_free);
@@ -97,10 +111,11 @@ impl Worker<'_> {
     /// The next I/O that is due.
     #[inline(never)]
     pub(in crate::worker) fn next_when_due(&mut self, now: u64) -> Next {
-        let is_log = self.features.timed.as_ref().is_some_and(|timed| timed.replay.is_some());
-        let next = match is_log {
-            true => self.next_to_replay(now),
-            false => self.next_arrival(now),
+        let Some(timed) = &self.features.timed else { return Next::End };
+        let next = match (&timed.replay, &timed.dependent) {
+            (Some(_), _) => self.next_to_replay(now),
+            (None, Some(_)) => self.next_dependent(),
+            (None, None) => self.next_arrival(now),
         };
         let next = self.admit(next, now);
         if let Some(open_loop) = self.features.timed.as_mut().and_then(|timed| timed.open_loop.as_mut())

@@ -13,6 +13,7 @@ use fathom_spec::value::{ReplayMap, split_file_names};
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::block_device::device_path;
+use fathom_trace::dependencies::Completions;
 use fathom_trace::reader::Reader;
 use fathom_trace::scan::{Scan, scan};
 use fathom_trace::{FileName, Fit, Mapping, Rules, Skip, TraceError};
@@ -122,7 +123,7 @@ impl ReplayPlanner {
             let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
             return Err(Failure::invalid(text));
         }
-        Ok(())
+        check_completions(plan)
     }
 }
 
@@ -132,6 +133,26 @@ fn laid_out(plan: &ReplayPlan, mut mapping: Mapping) -> Result<Mapping, Failure>
     let unmapped = scan_log(&mut ReplayPlan { warnings: Vec::new(), rules, ..plan.clone() })?;
     mapping.lay_out(unmapped.extents());
     Ok(mapping)
+}
+
+/// Dependencies exist only in a log with completions. Reports requests without one.
+fn check_completions(plan: &mut ReplayPlan) -> Result<(), Failure> {
+    let Completions { known, missing } = plan.scan.completions;
+    if plan.rules.keeps_dependencies && known == 0 {
+        return Err(Failure::invalid(format!(
+            "fathom: {}: the log lists when I/Os arrived and not when they completed, and replay_dependencies=1 waits for the \
+             completions of the trace: leave the option out, or record the load with fathom record",
+            plan.name
+        )));
+    }
+    if missing > 0 {
+        plan.warnings.push(format!(
+            "fathom: {}: {missing} of {} I/Os have no completion in the trace, so nothing waits for them",
+            plan.name,
+            known + missing
+        ));
+    }
+    Ok(())
 }
 
 /// Scans the log of a plan; problems are added to the warnings.
@@ -161,7 +182,7 @@ fn rules(job: &JobSpec) -> Rules {
             ReplayMap::Scale(bytes) => Mapping::new(Fit::Scale, bytes),
             ReplayMap::Wrap(bytes) => Mapping::new(Fit::Wrap, bytes),
         }),
-        keeps_dependencies: false,
+        keeps_dependencies: options.replay_dependencies,
     }
 }
 
