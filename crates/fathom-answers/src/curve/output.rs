@@ -163,6 +163,7 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
             figures::count(*rate)
         )),
     }
+    lines.extend(shown.recorded.idle_limits(&shown.objectives));
     let late = curve.steps.iter().filter(|step| {
         let p50 = step.percentiles[0].map_or(0.0, |(ns, _)| ns);
         step.is_sustained && step.own_delay_ns > 0.1 * p50

@@ -7,6 +7,8 @@ use super::plan::{CurvePlan, FORM};
 use crate::checks;
 use crate::figures;
 use crate::loads::measure::{self, MeasuredLoad};
+use crate::loads::objective::Objective;
+use crate::loads::precision::without_values;
 
 use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
@@ -101,6 +103,13 @@ impl RecordedCurve {
         }
     }
 
+    /// Limits of I/Os that no run had.
+    pub(super) fn idle_limits(&self, objectives: &[Objective]) -> Vec<String> {
+        let loads = self.runs.iter().filter(|run| run.failure.is_none() && run.load != Load::Closed);
+        let runs: Vec<&MeasuredLoad> = loads.map(|run| &run.measured).collect();
+        without_values(objectives, &runs)
+    }
+
     /// Runs that failed.
     pub(super) fn failed_runs(&self) -> usize {
         self.runs.iter().filter(|run| run.failure.is_some()).count()
@@ -133,16 +142,18 @@ impl Journal for RecordedCurve {
     }
 }
 
-fn run_of(line: &[u8]) -> Result<CurveRun, serde_json::Error> {
+fn run_of(line: &[u8]) -> Result<CurveRun, Mistake> {
     let text = String::from_utf8_lossy(line);
     let text = fathom_results::single_lines(&text);
     let line: RunLine = serde_json::from_str(&text)?;
+    let has_failed = line.failed_jobs > 0;
+    let measured = if has_failed { Ok(MeasuredLoad::default()) } else { MeasuredLoad::of(&line.report) };
     Ok(CurveRun {
         curve: line.curve,
         load: line.rate.map_or(Load::Closed, Load::Offered),
-        failure: (line.failed_jobs > 0).then_some(line.failure),
+        failure: has_failed.then_some(line.failure),
         rate: measure::rate_of(&line.report),
-        measured: MeasuredLoad::of(&line.report),
+        measured: measured.map_err(Mistake::Line)?,
         verdict: checks::judge(&line.report),
     })
 }

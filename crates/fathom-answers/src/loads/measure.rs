@@ -27,8 +27,9 @@ pub(crate) struct MeasuredLoad {
 }
 
 impl MeasuredLoad {
-    /// The figures of a result whose jobs ran in open loops.
-    pub(crate) fn of(result: &RunResult) -> MeasuredLoad {
+    /// The figures of a result whose jobs ran in open loops. A result without histograms is an error, because
+    /// limits would be met without any value.
+    pub(crate) fn of(result: &RunResult) -> Result<MeasuredLoad, String> {
         let mut all = MeasuredLoad::default();
         let mut backlog = Backlog::default();
         for job in &result.jobs {
@@ -42,31 +43,36 @@ impl MeasuredLoad {
                 backlog.add(arrivals, response.mean_ns);
                 all.backlog += arrivals.backlog_mean;
                 all.own_delay_ns = all.own_delay_ns.max(arrivals.own_delay.percentile(99.0).unwrap_or(0.0));
-                all.add(direction, response);
+                all.add(direction, response)?;
             }
         }
         all.is_growing = backlog.grew();
-        all
+        Ok(all)
     }
 
     /// The figures of a result whose jobs ran in closed loops: their I/Os are due when they start.
-    pub(crate) fn of_closed(result: &RunResult) -> MeasuredLoad {
+    pub(crate) fn of_closed(result: &RunResult) -> Result<MeasuredLoad, String> {
         let mut all = MeasuredLoad::default();
         for job in &result.jobs {
             for (direction, figures) in Direction::ALL.into_iter().zip(job.directions()) {
                 let Some(figures) = figures else { continue };
                 all.served += figures.iops;
-                all.add(direction, &figures.lat);
+                all.add(direction, &figures.lat)?;
             }
         }
         all.offered = all.served;
-        all
+        Ok(all)
     }
 
-    fn add(&mut self, direction: Direction, times: &LatencyResult) {
-        self.responses[direction].merge(&times.histogram().unwrap_or_default());
+    fn add(&mut self, direction: Direction, times: &LatencyResult) -> Result<(), String> {
+        match times.histogram() {
+            Some(histogram) => self.responses[direction].merge(&histogram),
+            None if times.count == 0 => {}
+            None => return Err(format!("{} {}s have no histogram", times.count, direction.word())),
+        }
         self.sum_ns[direction] += times.mean_ns * times.count as f64;
         self.max_ns[direction] = self.max_ns[direction].max(times.max_ns);
+        Ok(())
     }
 
     /// Value of the objective's figure, ns; `None` without such I/O.
@@ -118,7 +124,7 @@ mod tests {
             "arrivals":{{"due":{due},"offered_iops":110,"waiting":{waiting},"backlog_mean":{backlog},
             "own_delay_ns":{{"percentile":{{"99.000000":700}}}}}}}}}}]}}"#
         );
-        MeasuredLoad::of(&fathom_results::parse(&text, "text").expect("reads"))
+        MeasuredLoad::of(&fathom_results::parse(&text, "text").expect("reads")).expect("histograms")
     }
 
     #[test]
@@ -141,7 +147,7 @@ mod tests {
                 "arrivals":{{"due":1000,"offered_iops":1000,"waiting":0,"backlog_mean":0,"unfinished":{unfinished},
                 "own_delay_ns":{{"percentile":{{"99.000000":700}}}}}}}}}}]}}"#
             );
-            MeasuredLoad::of(&fathom_results::parse(&text, "text").expect("reads"))
+            MeasuredLoad::of(&fathom_results::parse(&text, "text").expect("reads")).expect("histograms")
         };
         assert!(run(200, 100_000_000).is_growing, "twice the mean of 100");
         assert!(!run(100, 100_000_000).is_growing, "as many as always");

@@ -62,3 +62,16 @@ pub(crate) fn verdict(runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool 
 pub(crate) fn is_sustained(runs: &[&MeasuredLoad]) -> bool {
     2 * runs.iter().filter(|run| run.is_growing).count() < runs.len()
 }
+
+/// Says which limits concern I/Os that none of the runs had, so that nothing could miss them.
+pub(crate) fn without_values(objectives: &[Objective], runs: &[&MeasuredLoad]) -> Vec<String> {
+    let is_idle =
+        |objective: &&Objective| !runs.is_empty() && runs.iter().all(|run| run.value_of(objective).is_none());
+    let line = |objective: &Objective| {
+        let what = objective
+            .direction
+            .map_or_else(|| "I/Os".to_owned(), |direction| format!("{}s", direction.word()));
+        format!("{objective}: there were no {what}, so nothing could miss it.")
+    };
+    objectives.iter().filter(is_idle).map(line).collect()
+}

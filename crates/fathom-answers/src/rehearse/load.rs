@@ -55,7 +55,11 @@ pub(super) fn of_trace(replayed: &Replayed<'_>) -> String {
         ("replay_map", replayed.map.clone()),
         (pace, "1".to_owned()),
     ];
-    let options = options.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let mut options = options.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    if replayed.depends {
+        // Without a schedule, the total latency is the response time.
+        options.push(("lat_percentiles".to_owned(), "1".to_owned()));
+    }
     job_text::text(&[Section { name: "rehearsal".to_owned(), options }])
 }
 

@@ -75,6 +75,7 @@ impl Shown<'_> {
     pub(crate) fn remarks(&self) -> Vec<String> {
         let production = self.recorded.plan.production.as_ref();
         let mut lines = production.map(|production| production.caveats.clone()).unwrap_or_default();
+        lines.extend(self.recorded.idle_limits(&self.objectives));
         let late = self.rehearsed.steps.iter().filter(|step| {
             let p50 = step.step.percentiles[0].map_or(0.0, |(ns, _)| ns);
             step.step.is_sustained && step.step.own_delay_ns > 0.1 * p50

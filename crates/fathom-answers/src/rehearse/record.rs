@@ -5,6 +5,8 @@ use super::plan::{FORM, RehearsalPlan, Source};
 
 use crate::checks;
 use crate::loads::measure::MeasuredLoad;
+use crate::loads::objective::Objective;
+use crate::loads::precision::without_values;
 
 use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
@@ -82,6 +84,12 @@ impl RecordedRehearsal {
         checks::of_runs(&runs, &["late-starts"])
     }
 
+    /// Limits of I/Os that no run had.
+    pub(super) fn idle_limits(&self, objectives: &[Objective]) -> Vec<String> {
+        let runs: Vec<&MeasuredLoad> = self.valid().map(|run| &run.measured).collect();
+        without_values(objectives, &runs)
+    }
+
     /// Runs that failed.
     pub(super) fn failed_runs(&self) -> usize {
         self.runs.iter().filter(|run| run.failure.is_some()).count()
@@ -121,14 +129,17 @@ impl Journal for RecordedRehearsal {
         if !(line.scale.is_finite() && line.scale > 0.0) {
             return Err(Mistake::Line(format!("{} is not a scale", line.scale)));
         }
+        let has_failed = line.failed_jobs > 0;
         let measured = match self.plan.source {
+            _ if has_failed => Ok(MeasuredLoad::default()),
             Source::Dependencies => MeasuredLoad::of_closed(&line.report),
             Source::Replay | Source::Jobs => MeasuredLoad::of(&line.report),
         };
+        let measured = measured.map_err(Mistake::Line)?;
         let longest = line.report.jobs.iter().map(|job| job.runtime_ms).max().unwrap_or(0);
         self.runs.push(RehearsalRun {
             scale: line.scale,
-            failure: (line.failed_jobs > 0).then_some(line.failure),
+            failure: has_failed.then_some(line.failure),
             measured,
             seconds: longest as f64 / 1e3,
             verdict: checks::judge(&line.report),

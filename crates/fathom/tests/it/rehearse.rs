@@ -161,6 +161,9 @@ fn the_exit_status_follows_from_the_limits() {
         assert_eq!(finished.code(), code, "{words}: {}{}", finished.stdout, finished.stderr);
         let document = json::document(&finished.stdout);
         assert_eq!(document["carries_need"].as_bool(), carries, "{words}: {document}");
+        let is_said = document["remarks"].to_string().contains("write:p99<1.00ns: there were no writes");
+        assert_eq!(is_said, words.contains("write:"), "{document}");
+
         for step in document["scales"].as_array().expect("scales") {
             // Each run has all I/Os of the trace, in their time: 0.4 s at 1x.
             let scale = step["scale"].as_f64().expect("a scale");
@@ -211,6 +214,46 @@ fn a_rehearsal_is_resumed_printed_and_drawn() {
     assert!(page.contains("Does it carry the load?") && page.contains("At the recorded rate"));
     let charts = Launch::fathom(directory.path()).words("report trace.rehearse.jsonl --chart=list").run();
     assert_eq!(charts.stdout.lines().count(), 2, "{}", charts.stdout);
+}
+
+/// Programs that wait for their reads do not pile up on a slow device; they take longer.
+#[test]
+fn dependencies_are_kept_where_that_is_asked_for() {
+    fathom_only!();
+    let directory = scratch();
+    // One program, whose reads follow 2 ms after the one before was complete.
+    let reads: Vec<_> = (0..100).map(|number| (number * 2, "8,0", "R", number % 64 * 8, 8)).collect();
+    write_trace(directory.path(), &reads);
+    let device = require!(LoopDevice::new(16 * MIB));
+    let throttle = require!(Throttle::new(device.path(), 50));
+    let script = format!(
+        "echo $$ > {} && exec {} rehearse trace --on={} --most-runs=1 --scales=1 --closed '--slo=max<1000s' --format=json",
+        throttle.members().display(),
+        program::path().display(),
+        device.text()
+    );
+    let finished = Launch::of(Path::new("sh"), directory.path()).words("-c").argument(script).run();
+    let document = json::document(&finished.stdout);
+    assert_eq!((finished.code(), &document["source"]), (0, &Value::from("dependencies")), "{document}");
+    // A throttled read waits for its turn, the recorded ones took 100 µs.
+    let here = &document["at_recorded_rate"][0]["percentiles"]["p99_ns"]["here"];
+    assert!(here.as_f64().is_some_and(|ns| ns > 1e6), "{document}");
+
+    let step = &document["scales"][0];
+    assert!(
+        step["seconds"].as_f64().is_some_and(|seconds| seconds > 1.0),
+        "0.2 s of 50 reads per second: {step}"
+    );
+    assert!(
+        step["sustained"] == true && step["served_iops"].as_f64().is_some_and(|rate| rate < 100.0),
+        "{step}"
+    );
+    let results = fs::read_to_string(directory.path().join("trace.rehearse.jsonl")).expect("results");
+    let run: Value = serde_json::from_str(results.lines().nth(1).expect("a run")).expect("reads");
+    let job = &run["report"]["jobs"][0];
+    assert_eq!(json::integer(&job["read"], "total_ios"), 100);
+    // None waits in the queue for another: each is alone.
+    assert!(job["iodepth_level"]["1"].as_f64().is_some_and(|share| share > 99.0), "{job}");
 }
 
 /// The rates of jobs are multiplied, whatever their form, and their targets replaced.

@@ -86,6 +86,43 @@ fn options_move_and_drop_entries() {
     assert!(untouched.iter().all(|byte| *byte == 0x5a), "everything went to the other file");
 }
 
+#[test]
+fn a_log_is_fitted_into_its_target() {
+    fathom_only!();
+    built!("--name=a --read_iolog=log --replay_map=wrap:1m");
+    let directory = scratch();
+    file_of(directory.path(), "target", 2 * MIB);
+    // The first file needs 3 MiB, and the second begins behind it.
+    let log = "fio version 3 iolog\n0 one read 4096 4096\n0 one read 3141632 4096\n0 two write 8192 512\n";
+    for (map, wanted) in [
+        ("wrap:2m", [("pread64", 4096), ("pread64", 1_044_480), ("pwrite64", 1_056_768)]),
+        ("scale:2m", [("pread64", 4096), ("pread64", 2_093_056), ("pwrite64", 1_056_768)]),
+        ("scale:1m", [("pread64", 4096), ("pread64", 1_044_480), ("pwrite64", 8192)]),
+        ("wrap:8m", [("pread64", 4096), ("pread64", 3_141_632), ("pwrite64", 3_153_920)]),
+    ] {
+        let words = format!("--replay_no_stall=1 --replay_redirect=target --replay_map={map} --invalidate=0");
+        if map == "wrap:8m" {
+            file_of(directory.path(), "target", 8 * MIB);
+        }
+        let (_, trace) = require!(replay(directory.path(), log, &words));
+        let made = calls(&trace, "target");
+        let wanted =
+            wanted.map(|(name, offset)| call(name, offset, if name == "pwrite64" { 512 } else { 4096 }));
+        assert_eq!(made, wanted, "{map}");
+    }
+    let run =
+        |words: &str| Launch::fathom(directory.path()).words("--name=r --read_iolog=log").words(words).run();
+    for (words, wanted) in [
+        ("--replay_map=wrap:1m", "name it with replay_redirect="),
+        ("--replay_redirect=target --replay_map=fold:1m", "scale:SIZE or wrap:SIZE"),
+        ("--replay_redirect=target --replay_map=wrap:2k", "does not fit into the 2048 bytes"),
+    ] {
+        let finished = run(words);
+        assert_ne!(finished.code(), 0, "{words}");
+        assert!(finished.stderr.contains(wanted), "{words}: {}", finished.stderr);
+    }
+}
+
 /// Return value of a call.
 fn result_of(call: &str) -> u64 {
     call.rsplit("= ").next().and_then(|result| result.split(' ').next()?.parse().ok()).unwrap_or(0)
