@@ -81,6 +81,14 @@ impl Rules {
         length.checked_next_multiple_of(alignment).unwrap_or(length - length % alignment)
     }
 
+    /// Shortens a trim to the target that a log is fitted into: discards of whole devices are common.
+    pub(crate) fn length_in_target(&self, action: Action, length: u64) -> u64 {
+        match &self.mapping {
+            Some(mapping) if action == Action::Trim => length.min(mapping.capacity),
+            _ => length,
+        }
+    }
+
     /// Maps a time; `None` if times are ignored.
     pub(crate) fn time(&self, ns: u64) -> Option<u64> {
         if !self.keeps_time {

@@ -8,10 +8,14 @@ use fathom_spec::{JobSpec, RunSpec};
 use fathom_stats::PerDirection;
 
 /// Memory for the blocks of a replay in bytes, which limits its depth.
-const BLOCKS: u64 = 256 << 20;
+const BLOCKS: u64 = 512 << 20;
 /// Depth of a replay: its minimum and its maximum.
-const LEAST_DEPTH: u64 = 32;
+const LEAST_DEPTH: u64 = 16;
 const MOST_DEPTH: u64 = 512;
+
+/// Maximum number of I/Os that are due together and submitted together, so that the kernel can merge them as it did
+/// when they were recorded: what it writes back from the page cache comes in neighbouring pieces.
+const BATCH: u64 = 16;
 
 /// Options of jobs that name their files.
 const OF_FILES: [&str; 8] = [
@@ -38,7 +42,7 @@ pub(super) struct Replayed<'a> {
     pub(super) engine: &'a str,
     /// The depth, if the user gave one.
     pub(super) depth: Option<u64>,
-    /// The largest I/O in bytes.
+    /// The largest read or write in bytes.
     pub(super) largest: u64,
 }
 
@@ -50,6 +54,7 @@ pub(super) fn of_trace(replayed: &Replayed<'_>) -> String {
         ("ioengine", replayed.engine.to_owned()),
         ("direct", "1".to_owned()),
         ("iodepth", replayed.depth.unwrap_or(depth).to_string()),
+        ("iodepth_batch", BATCH.to_string()),
         ("read_iolog", in_list(replayed.trace)),
         ("replay_redirect", replayed.target.to_owned()),
         ("replay_map", replayed.map.clone()),

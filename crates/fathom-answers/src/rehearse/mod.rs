@@ -162,7 +162,8 @@ fn of_trace(
         let ways = "--map=scale brings the places closer together, --map=wrap begins again at its start";
         return Err(target::too_small(on, capacity, mapping.needed(), ways));
     }
-    let largest = directions.values().map(|direction| u64::from(direction.largest)).max().unwrap_or(0);
+    // Trims are shortened, and have no buffers.
+    let largest = u64::from(directions[Direction::Read].largest.max(directions[Direction::Write].largest));
     if largest > capacity {
         let (largest, capacity) = (figures::size(largest), figures::size(capacity));
         return Err(refused(

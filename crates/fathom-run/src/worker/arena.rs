@@ -5,8 +5,10 @@ use crate::cause::Cause;
 use crate::engine::Buffers;
 use crate::exhausted;
 use crate::message::Message;
+use crate::plan::WorkerPlan;
 use crate::plan::model::memory::MemoryPlan;
 use fathom_spec::value::MemoryKind;
+use fathom_stats::Direction;
 use fathom_sys::memory::{self, HugePage, Mapping, page_size};
 use fathom_sys::{Errno, file, file_system};
 use std::os::fd::AsRawFd;
@@ -32,7 +34,8 @@ impl Arena {
     /// Allocates the buffers of a worker. A failure is reported and stored as the job's error.
     pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Result<Arena, GivenUp> {
         let plan = context.worker_plan();
-        let longest = plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1) as usize;
+        let longest = buffer_length(plan);
+
         let alignment = (plan.memory.alignment as usize).max(page_size());
         let stride = longest.div_ceil(alignment) * alignment;
         // Diskless engines never touch their buffers, so all slots share one page.
@@ -65,6 +68,19 @@ impl Arena {
             Buffers::new(first, self.stride, self.buffer_length, self.count)
         }
     }
+}
+
+/// Bytes that a buffer needs. A trim has no data, and is often larger than all memory: mkfs and fstrim discard up
+/// to 4 GiB each. Only where trimmed blocks are verified, a buffer holds what is read back.
+fn buffer_length(plan: &WorkerPlan) -> usize {
+    let lengths = &plan.target_plan.lengths;
+    let only_trims = plan.target_plan.used_directions() == [Direction::Trim];
+    let data = match only_trims && plan.verify.is_none() {
+        true => page_size() as u64,
+        false => lengths[Direction::Read].max().max(lengths[Direction::Write].max()),
+    };
+    let trims = if plan.verify.is_some() { lengths[Direction::Trim].max() } else { 0 };
+    data.max(trims).max(1) as usize
 }
 
 impl Drop for Arena {

@@ -59,11 +59,6 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
         ),
         (job.io_type.sprandom, "sprandom chooses its own offsets"),
         (
-            job.replay.replay_map.is_some()
-                && job.replay.replay_redirect.as_ref().is_none_or(String::is_empty),
-            "replay_map= fits the log into one target; name it with replay_redirect=",
-        ),
-        (
             job.replay.replay_dependencies && job.rate.open_loop,
             "replay_dependencies=1 makes due times depend on completions, and an open loop (open_loop=1) needs due times \
              that do not",
@@ -75,6 +70,11 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     ];
     if let Some((_, reason)) = unfit.iter().find(|(is_given, _)| *is_given) {
         let problem = format!("job {name}: read_iolog: {reason}; use one or the other");
+        return Err(review.refuse_in_our_words(&job.origin, problem));
+    }
+    if job.replay.replay_map.is_some() && job.replay.replay_redirect.as_ref().is_none_or(String::is_empty) {
+        let problem =
+            format!("job {name}: replay_map= fits the log into one target; name that with replay_redirect=");
         return Err(review.refuse_in_our_words(&job.origin, problem));
     }
     let idle: Vec<&str> = DECIDED_BY_LOG.into_iter().filter(|option| job.is_set(option)).collect();
@@ -162,6 +162,9 @@ mod tests {
         assert!(lines[1].ends_with("no effect: bs, loops"), "{lines:?}");
         refusal("--name=a --read_iolog=log --verify=crc32c");
         quiet_job("--name=a --read_iolog=log --replay_dependencies=1 --replay_no_stall=1");
+        let line = refusal("--name=a --read_iolog=log --replay_map=wrap:1g");
+        assert!(line.contains("name that with replay_redirect="), "{line}");
+        quiet_job("--name=a --read_iolog=log --replay_map=wrap:1g --replay_redirect=x");
         let line = refusal("--name=a --read_iolog=log --replay_dependencies=1 --open_loop=1");
         assert!(line.contains("due times depend on completions"), "{line}");
         let line = refusal("--name=a --read_iolog=a:b --replay_dependencies=1 --merge_blktrace_file=c");

@@ -165,6 +165,7 @@ impl<R: BufRead> Reader<R> {
                         Ok(Found::Nothing)
                     }
                     Said::Io(action, offset, length) => {
+                        let length = self.rules.length_in_target(action, length);
                         let time = match version {
                             Version::Two => self.timeline.after_wait(),
                             Version::Three => Some(self.timeline.moment(time_us.saturating_mul(1000))),
@@ -269,6 +270,8 @@ impl<R: BufRead> Reader<R> {
             return Ok(Found::of(flush));
         };
         let length = self.rules.length_in_trace(event.bytes);
+        let shortened = self.rules.length_in_target(action, u64::from(length));
+        let length = u32::try_from(shortened).unwrap_or(length);
         let data = entry(&self.rules, time, action, files, (offset, u64::from(length)))?;
         let data = data.map(|entry| Entry { length, ..entry });
         match flush {

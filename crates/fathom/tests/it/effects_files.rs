@@ -348,6 +348,29 @@ fn trims_free_the_blocks_of_a_device() {
     assert!(contents[2 << 20..].iter().all(|&byte| byte == 0xa5), "the others are as they were");
 }
 
+/// A trim has no data, so its length takes no memory: neither in a job of trims nor in a log that has some.
+#[test]
+fn large_trims_need_no_memory() {
+    let directory = scratch();
+    let file = directory.path().join("data");
+    std::fs::File::create(&file).and_then(|file| file.set_len(64 << 30)).expect("a sparse file");
+    std::fs::write(
+        directory.path().join("log"),
+        "fio version 3 iolog\n0 data add\n0 data open\n1 data read 0 4096\n2 data trim 0 4294963200\n3 data write 4096 4096\n",
+    )
+    .expect("written");
+    for words in [
+        "--name=a --filename=data --size=64g --bs=1g --rw=trim --ioengine=libaio --iodepth=64 --direct=1",
+        "--name=a --filename=data --size=64g --io_size=32g --bs=4k,4k,1g --rw=randtrim --ioengine=libaio --iodepth=64 --direct=1",
+        "--name=a --read_iolog=log --ioengine=libaio --iodepth=64 --replay_no_stall=1",
+    ] {
+        let finished = Launch::fathom(directory.path()).words(words).words("--output-format=json").run();
+        assert_eq!(finished.code(), 0, "{words}: {}{}", finished.stdout, finished.stderr);
+        let trims = json::integer(json::job(&json::document(&finished.stdout), "a"), "trim/total_ios");
+        assert!(trims > 0, "{words}");
+    }
+}
+
 #[test]
 fn trims_of_a_file_punch_holes() {
     // The installed release only trims devices.

@@ -113,7 +113,7 @@ fn a_log_is_fitted_into_its_target() {
     let run =
         |words: &str| Launch::fathom(directory.path()).words("--name=r --read_iolog=log").words(words).run();
     for (words, wanted) in [
-        ("--replay_map=wrap:1m", "name it with replay_redirect="),
+        ("--replay_map=wrap:1m", "name that with replay_redirect="),
         ("--replay_redirect=target --replay_map=fold:1m", "scale:SIZE or wrap:SIZE"),
         ("--replay_redirect=target --replay_map=wrap:2k", "does not fit into the 2048 bytes"),
     ] {
@@ -197,6 +197,18 @@ fn broken_lines_and_logs_are_told() {
     built!("--name=a --read_iolog=log");
     let directory = scratch();
     file_of(directory.path(), "data", MIB);
+    // A discard of a whole device is one of the whole target.
+    let log = "fio version 3 iolog\n0 one read 0 4096\n0 one trim 4096 8589934592\n";
+    file_of(directory.path(), "target", 2 * MIB);
+    std::fs::write(directory.path().join("trims"), log).expect("written");
+    let words = "--name=r --read_iolog=trims --replay_no_stall=1 --replay_redirect=target --replay_map=scale:2m --output-format=json";
+    let finished = Launch::fathom(directory.path()).words(words).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    let trims = &json::job(&document, "r")["trim"];
+    assert_eq!((json::integer(trims, "total_ios"), json::integer(trims, "io_bytes")), (1, 2 * MIB));
+    let content = std::fs::read(directory.path().join("target")).expect("there");
+    assert!(content.len() as u64 == 2 * MIB && content.iter().all(|byte| *byte == 0), "it is trimmed");
     let run = |log: &str, words: &str| {
         std::fs::write(directory.path().join("log"), log).expect("written");
         // --readonly must precede the job that it applies to.
