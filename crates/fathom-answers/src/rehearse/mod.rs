@@ -25,6 +25,7 @@ use crate::running::{Messages, chance, status_of_signal};
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams};
+use fathom_spec::RunSpec;
 use fathom_stats::Direction;
 use fathom_trace::Fit;
 use fathom_trace::Mapping;
@@ -69,8 +70,11 @@ Exit: 0 the target carries it, 2 it does not, 1 there is no answer.
     run,
 };
 
-/// Depth and length of the writes of `--fill`.
-const FILL: &str = "rw=write\nbs=1m\niodepth=8\nioengine=io_uring\ndirect=1\nend_fsync=1\n";
+/// The writes of `--fill`, and their length.
+const FILL: &str = "rw=write\niodepth=8\nioengine=io_uring\ndirect=1\nend_fsync=1\n";
+const FILL_LENGTH: u64 = 1 << 20;
+/// Length of the writes that fill less than that.
+const SMALL_LENGTH: u64 = 4096;
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let options = words::read(words)?;
@@ -269,7 +273,17 @@ fn of_jobs(options: &RehearseOptions, on: &Path, runner: &dyn Runner) -> Result<
     let mut plan = plan_of(options, load, Source::Jobs, &target)?;
     plan.job = load::of_jobs(&base.sections, &named(&target.path)?);
     plan.time_ms = options.time_ms;
-    Ok(Prepared { used: target::capacity(target.bytes), plan, name: base.first_job() })
+    let capacity = target::capacity(target.bytes);
+    let used = used_by(&base_job::read(&plan.job, false, runner)?, runner)?
+        .map_or(capacity, |end| end.min(capacity));
+    Ok(Prepared { used, plan, name: base.first_job() })
+}
+
+/// The end of the part of the target that jobs use; `None` if it depends on the target's size.
+fn used_by(spec: &RunSpec, runner: &dyn Runner) -> Result<Option<u64>, Failure> {
+    let clones = runner.targets(spec)?;
+    let ends = clones.iter().map(|clone| clone.offset?.checked_add(clone.bytes?));
+    Ok(ends.collect::<Option<Vec<u64>>>().and_then(|ends| ends.into_iter().max()))
 }
 
 fn plan_of(
@@ -309,8 +323,11 @@ fn fill(
     runner: &mut dyn Runner,
 ) -> Result<Option<u8>, Failure> {
     let Prepared { plan, used, .. } = prepared;
-    writeln!(streams.err, "writing {} of {}", figures::size(*used), plan.target)?;
-    let job = format!("[fill]\nfilename={}\nsize={used}\n{FILL}", load::in_list(&plan.target));
+    let length = if *used < FILL_LENGTH { SMALL_LENGTH } else { FILL_LENGTH };
+    let size = used.next_multiple_of(length).min(target::capacity(plan.target_bytes));
+    writeln!(streams.err, "writing {} of {}", figures::size(size), plan.target)?;
+
+    let job = format!("[fill]\nfilename={}\nsize={size}\nbs={length}\n{FILL}", load::in_list(&plan.target));
     let mut messages = Messages::default();
     let ended = runner.run(&base_job::read(&job, false, runner)?, &mut messages)?;
     messages.0.iter().for_each(|line| {

@@ -300,9 +300,14 @@ fn jobs_are_rehearsed_at_multiples_of_their_rates() {
         assert!(plan.contains(wanted), "{wanted}: {plan}");
     }
     assert!(!plan.contains("precious") && !plan.contains("directory="), "{plan}");
-    let words = "db.fio --on=target --destroy=target --scales=1,4 --most-runs=1 --slo=max<1000s --format=json --output=x.jsonl";
+    let words = "db.fio --on=target --destroy=target --scales=1,4 --most-runs=1 --slo=max<1000s --format=json --output=x.jsonl \
+                 --fill";
     let finished = rehearse_until_kept_up(directory.path(), words);
     assert_eq!(finished.code(), 0, "{}{}", finished.stdout, finished.stderr);
+    // Only what the jobs use is filled.
+    assert!(finished.stderr.contains("writing 512 KiB of "), "{}", finished.stderr);
+    let content = fs::read(directory.path().join("target")).expect("there");
+    assert!(content[512 << 10..].iter().all(|byte| *byte == 0x5a), "the rest is as it was");
     let document = json::document(&finished.stdout);
     let offered: Vec<f64> = document["scales"]
         .as_array()
