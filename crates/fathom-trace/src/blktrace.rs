@@ -130,6 +130,8 @@ pub struct Event {
     pub time_ns: u64,
     /// First sector, of 512 bytes.
     pub sector: u64,
+    /// Bytes from the start of that sector to the first byte; 0 except in recordings of files.
+    pub skip: u16,
     /// Bytes.
     pub bytes: u32,
     /// The type of the event.
@@ -178,6 +180,7 @@ impl Event {
         Event {
             time_ns: 0,
             sector: 0,
+            skip: 0,
             bytes: 0,
             action: action_of(code),
             direction: direction_of(code),

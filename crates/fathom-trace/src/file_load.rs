@@ -202,9 +202,12 @@ impl<R: Read> FileLoad<R> {
             return;
         }
         let minor = if call.file < MOST_FILES { call.file } else { u32::MAX };
+        let offset = if call.operation.is_sync() { 0 } else { call.offset.unwrap_or(0) };
         let event = Event {
             time_ns: call.time_ns,
-            sector: if call.operation.is_sync() { 0 } else { call.offset.unwrap_or(0) / SECTOR },
+            sector: offset / SECTOR,
+            skip: (offset % SECTOR) as u16,
+
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
             pid: call.tid,
             device: Device { major: 0, minor },
@@ -238,6 +241,7 @@ impl<R: Read> FileLoad<R> {
             time_ns: time_ns.max(event.time_ns),
             error,
             sector: event.sector,
+            skip: event.skip,
             bytes: event.bytes,
             pid: event.pid,
             device: event.device,

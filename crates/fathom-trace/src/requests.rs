@@ -23,6 +23,8 @@ pub struct Request {
     pub direction: Direction,
     /// First sector.
     pub sector: u64,
+    /// Bytes from the start of that sector to the first byte; 0 except in recordings of files.
+    pub skip: u16,
     /// Number of bytes; 0 for a flush.
     pub bytes: u32,
     /// Event code with its categories; see [`code`](mod@crate::blktrace::code).
@@ -34,7 +36,17 @@ pub struct Request {
 impl Request {
     /// Returns the sector after the last one.
     pub fn end(&self) -> u64 {
-        self.sector.saturating_add(u64::from(self.bytes).div_ceil(SECTOR))
+        self.sector.saturating_add((u64::from(self.skip) + u64::from(self.bytes)).div_ceil(SECTOR))
+    }
+
+    /// Returns the first byte.
+    pub fn first_byte(&self) -> u64 {
+        self.sector.saturating_mul(SECTOR).saturating_add(u64::from(self.skip))
+    }
+
+    /// Returns the byte after the last one.
+    pub fn end_byte(&self) -> u64 {
+        self.first_byte().saturating_add(u64::from(self.bytes))
     }
 
     /// True if its code has this category of [`code`](mod@crate::blktrace::code).
@@ -213,7 +225,7 @@ fn is_of(pending: &Pending, event: &Event) -> bool {
 }
 
 fn end_of(event: &Event) -> u64 {
-    event.sector.saturating_add(u64::from(event.bytes).div_ceil(SECTOR))
+    event.sector.saturating_add((u64::from(event.skip) + u64::from(event.bytes)).div_ceil(SECTOR))
 }
 
 /// Returns the request of a queue event; `None` for an event that neither moves data nor flushes.
@@ -223,6 +235,7 @@ fn arrival(event: &Event) -> Option<Request> {
         device: event.device,
         direction: event.direction,
         sector: event.sector,
+        skip: event.skip,
         bytes: event.bytes,
         code: event.code & !0xffff,
         process: event.pid,

@@ -291,7 +291,16 @@ mod tests {
 
     fn request(time_ns: u64) -> Request {
         let device = Device { major: 8, minor: 0 };
-        Request { time_ns, device, direction: Direction::Read, sector: 0, bytes: 4096, code: 0, process: 7 }
+        Request {
+            time_ns,
+            device,
+            direction: Direction::Read,
+            sector: 0,
+            skip: 0,
+            bytes: 4096,
+            code: 0,
+            process: 7,
+        }
     }
 
     fn dispersion(times: impl Iterator<Item = u64>) -> Vec<(f64, f64)> {

@@ -147,7 +147,7 @@ mod tests {
             for (time, &(sector, is_read)) in places.iter().enumerate() {
                 let direction = if is_read { Direction::Read } else { Direction::Write };
                 let time_ns = time as u64 * 30_000_000;
-                mapper.add(&Request { time_ns, device, direction, sector, bytes: 512, code: 0, process: 0 });
+                mapper.add(&Request { time_ns, device, direction, sector, skip: 0, bytes: 512, code: 0, process: 0 });
             }
             let map = &mapper.finish(0)[0];
             let reads: u64 = map.cells.iter().map(|cell| cell.2).sum();

@@ -18,7 +18,7 @@ pub struct Sizes {
     /// two.
     pub counts: BTreeMap<u32, u64>,
     /// Number of requests by alignment: the first byte is a multiple of 512, 1 KiB, 2 KiB, ... 1 MiB, and of no
-    /// larger one of these.
+    /// larger one of these. Requests of files that begin elsewhere are in none.
     pub alignment: Vec<u64>,
 }
 
@@ -29,7 +29,11 @@ impl Sizes {
             false => request.bytes.checked_next_power_of_two().unwrap_or(u32::MAX),
         };
         *self.counts.entry(size).or_default() += 1;
+        if request.skip > 0 {
+            return;
+        }
         let alignment = request.sector.trailing_zeros().min(LARGEST_ALIGNMENT) as usize;
+
         if self.alignment.len() <= alignment {
             self.alignment.resize(alignment + 1, 0);
         }

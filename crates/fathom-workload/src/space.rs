@@ -439,7 +439,7 @@ mod tests {
     fn request(direction: Direction, time_ns: u64, block: u64, blocks: u32) -> Request {
         let device = Device { major: 8, minor: 0 };
         let bytes = blocks * BLOCK as u32;
-        Request { time_ns, device, direction, sector: block * SECTORS, bytes, code: 0, process: 0 }
+        Request { time_ns, device, direction, sector: block * SECTORS, skip: 0, bytes, code: 0, process: 0 }
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Bin for Lasted {
     }
 }
 
-/// The place where a stream goes on.
+/// The byte where a stream goes on.
 type Place = (Device, Direction, u64);
 
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +80,8 @@ struct Run {
 impl Run {
     fn of(request: &Request) -> Run {
         Run {
-            start: request.sector,
-            place: (request.device, request.direction, request.end()),
+            start: request.first_byte(),
+            place: (request.device, request.direction, request.end_byte()),
             requests: 1,
             bytes: u64::from(request.bytes),
             first_ns: request.time_ns,
@@ -100,7 +100,7 @@ impl Run {
             }
             found(request, true);
         }
-        self.place.2 = request.end();
+        self.place.2 = request.end_byte();
         self.requests += 1;
         self.bytes += u64::from(request.bytes);
         self.last_ns = self.last_ns.max(request.time_ns);
@@ -212,7 +212,7 @@ impl StreamFinder {
             // Streams end in any order, and none began before this request.
             self.lasted.at(request.time_ns);
         }
-        let run = match self.places.remove(&(request.device, request.direction, request.sector)) {
+        let run = match self.places.remove(&(request.device, request.direction, request.first_byte())) {
             Some(place) => {
                 let mut run = self.take(place);
                 run.go_on(request, &mut found);
@@ -291,7 +291,16 @@ mod tests {
 
     fn request(time_ns: u64, sector: u64) -> Request {
         let device = Device { major: 8, minor: 0 };
-        Request { time_ns, device, direction: Direction::Read, sector, bytes: 4096, code: 0, process: 0 }
+        Request {
+            time_ns,
+            device,
+            direction: Direction::Read,
+            sector,
+            skip: 0,
+            bytes: 4096,
+            code: 0,
+            process: 0,
+        }
     }
 
     #[test]
@@ -332,6 +341,26 @@ mod tests {
             }
         }
         assert_eq!(finder.finish(|_, _| {}).0[0].sequential_requests, 50);
+    }
+
+    /// Calls of programs have any length: lines of a log, records of 97 bytes.
+    #[test]
+    fn a_stream_of_odd_lengths_is_followed_by_its_bytes() {
+        let mut finder = StreamFinder::default();
+        let (mut place, mut streams) = (0u64, 0);
+        for number in 0..1000u32 {
+            let bytes = 1 + number * 7919 % 700;
+            let base = request(u64::from(number), place / 512);
+            let request = Request { skip: (place % 512) as u16, bytes, direction: Direction::Write, ..base };
+            assert_eq!((request.first_byte(), request.end_byte()), (place, place + u64::from(bytes)));
+            finder.add(&request, |_, is_stream| streams += u32::from(is_stream));
+            // Reads at random in the same sectors do not disturb it.
+            finder.add(&self::request(u64::from(number), place / 512 * 7919 % 100_000), |_, _| {});
+            place += u64::from(bytes);
+        }
+        let (found, _) = finder.finish(|_, _| {});
+        assert_eq!((streams, found[Direction::Write.index()].sequential_runs), (1000, 1));
+        assert_eq!(found[Direction::Write.index()].sequential_bytes, place);
     }
 
     proptest! {

@@ -18,6 +18,8 @@ impl Model {
             let _ = writeln!(text, "# Not modelled: {lack}");
         }
         let runtime = (self.seconds * 1e3).ceil().max(100.0);
+        // A colon separates files.
+        let target = target.replace(':', "\\:");
         let _ = write!(
             text,
             "\n[global]\nfilename={target}\nioengine=io_uring\ndirect=1\ntime_based=1\nruntime={runtime}ms\nopen_loop=1\n"

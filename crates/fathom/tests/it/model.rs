@@ -56,9 +56,9 @@ fn a_job_file_names_each_part_of_the_load() {
     }
     assert!(text.len() < 5000, "{text}");
     let scaled =
-        model(directory.path(), "text --rate=0.5x --numjobs=4 --size=64m --target=x").expect_clean().stdout;
+        model(directory.path(), "text --rate=0.5x --numjobs=4 --size=64m --target=x:y").expect_clean().stdout;
     for wanted in
-        ["numjobs=4\n", "rate_iops=1000\n", "filename=x\n", "5.00k I/Os per second, 0.5 times the rate"]
+        ["numjobs=4\n", "rate_iops=1000\n", "filename=x\\:y\n", "5.00k I/Os per second, 0.5 times the rate"]
     {
         assert!(scaled.contains(wanted), "{wanted}: {scaled}");
     }

@@ -546,3 +546,30 @@ fn refusals_say_what_to_do() {
         assert!(said.contains("recording needs root: try sudo"), "{said}");
     }
 }
+
+#[test]
+fn calls_of_odd_lengths_are_seen_as_sequential() {
+    require!(can_record_files());
+    let directory = scratch();
+    file_of(directory.path(), "in", 300 * KIB);
+    let bytes = 3000 * 97;
+    let (_, recorded) = record_whole(
+        directory.path(),
+        |recorder| recorder.words("dd if=in of=out bs=97 count=3000 status=none"),
+        |_, recorded| {
+            let moved = |operation, name| recorded.sum(operation, name).1;
+            (moved(Operation::Read, "/in"), moved(Operation::Write, "/out")) == (bytes, bytes)
+        },
+    );
+    assert_eq!(recorded.of(Operation::Write, "/out").len(), 3000);
+    let json =
+        Launch::fathom(directory.path()).words("characterize a.trace --format=json").run().expect_clean();
+    let document = json::document(&json.stdout);
+    let writes = document["profile"]["directions"]
+        .as_array()
+        .expect("directions")
+        .iter()
+        .find(|direction| direction["direction"] == "write")
+        .expect("writes");
+    assert!(json::integer(writes, "streams/sequential_requests") >= 3000, "{writes}");
+}
