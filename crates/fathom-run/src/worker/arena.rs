@@ -7,6 +7,7 @@ use crate::exhausted;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
 use crate::plan::model::memory::MemoryPlan;
+use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::value::MemoryKind;
 use fathom_stats::Direction;
 use fathom_sys::memory::{self, HugePage, Mapping, page_size};
@@ -71,16 +72,19 @@ impl Arena {
 }
 
 /// Bytes that a buffer needs. A trim has no data, and is often larger than all memory: mkfs and fstrim discard up
-/// to 4 GiB each. Only where trimmed blocks are verified, a buffer holds what is read back.
+/// to 4 GiB each. Its length counts only where the trimmed range is written next, or verified.
 fn buffer_length(plan: &WorkerPlan) -> usize {
-    let lengths = &plan.target_plan.lengths;
-    let only_trims = plan.target_plan.used_directions() == [Direction::Trim];
-    let data = match only_trims && plan.verify.is_none() {
-        true => page_size() as u64,
-        false => lengths[Direction::Read].max().max(lengths[Direction::Write].max()),
+    let targets = &plan.target_plan;
+    let longest = |directions: &[Direction]| {
+        directions.iter().map(|&direction| targets.lengths[direction].max()).max().unwrap_or(0)
     };
-    let trims = if plan.verify.is_some() { lengths[Direction::Trim].max() } else { 0 };
-    data.max(trims).max(1) as usize
+    let length = match targets.directions {
+        _ if plan.verify.is_some() => longest(&Direction::ALL),
+        DirectionPlan::TrimThenWrite => longest(&Direction::ALL),
+        DirectionPlan::Trim => page_size() as u64,
+        _ => longest(&[Direction::Read, Direction::Write]),
+    };
+    length.max(1) as usize
 }
 
 impl Drop for Arena {

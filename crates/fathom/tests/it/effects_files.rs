@@ -363,6 +363,9 @@ fn large_trims_need_no_memory() {
         "--name=a --filename=data --size=64g --bs=1g --rw=trim --ioengine=libaio --iodepth=64 --direct=1",
         "--name=a --filename=data --size=64g --io_size=32g --bs=4k,4k,1g --rw=randtrim --ioengine=libaio --iodepth=64 --direct=1",
         "--name=a --read_iolog=log --ioengine=libaio --iodepth=64 --replay_no_stall=1",
+        // A write after a trim is as long as the trim.
+        "--name=a --filename=data --size=1m --bs=4k,4k,64k --rw=trimwrite --ioengine=libaio --iodepth=64 --direct=1",
+        "--name=a --filename=data --size=1m --bs=4k,4k,64k --rw=trimwrite --ioengine=psync --verify=crc32c",
     ] {
         let finished = Launch::fathom(directory.path()).words(words).words("--output-format=json").run();
         assert_eq!(finished.code(), 0, "{words}: {}{}", finished.stdout, finished.stderr);

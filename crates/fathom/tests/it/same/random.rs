@@ -69,7 +69,18 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         &["host", "offset_increment_over_hosts", "split", "host_rotation"],
         "they are ours alone, for runs over hosts",
     ),
-    (&["open_loop", "open_loop_spin", "tree_files", "tree_width", "tree_depth"], "they are ours alone"),
+    (
+        &[
+            "open_loop",
+            "open_loop_spin",
+            "replay_map",
+            "replay_dependencies",
+            "tree_files",
+            "tree_width",
+            "tree_depth",
+        ],
+        "they are ours alone",
+    ),
     (&["wait_for", "flow", "flow_id", "flow_sleep", "latency_run"], "they are about several jobs"),
     (
         &[
