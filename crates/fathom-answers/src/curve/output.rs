@@ -77,12 +77,10 @@ pub(crate) fn table(curve: &Curve) -> Table {
         ("", Align::Left),
     ]);
     for (place, step) in curve.steps.iter().enumerate() {
-        let at =
-            |place: usize| step.percentiles[place].map_or("-".to_owned(), |(ns, _)| figures::duration(ns));
-        let interval =
-            step.percentiles[1].and_then(|(_, interval)| interval).map_or_else(String::new, |ends| {
-                format!("{} – {}", figures::duration(ends.low), figures::duration(ends.high))
-            });
+        let at = |place: usize| step.percentile_text(place);
+
+        let interval = step.interval_text(1);
+
         let mut notes = Vec::new();
         if !step.is_sustained {
             notes.push("the backlog grows");
@@ -233,19 +231,7 @@ pub(super) fn csv(shown: &Shown<'_>) -> String {
 /// The complete curves.
 pub(super) fn json(shown: &Shown<'_>) -> String {
     let step = |step: &LoadStep| {
-        let percentiles: serde_json::Map<String, Json> = PERCENTILES
-            .iter()
-            .zip(&step.percentiles)
-            .map(|(percent, figure)| {
-                let ends = figure.and_then(|(_, interval)| interval);
-                let value = json!({
-                    "ns": figure.map(|(ns, _)| ns),
-                    "low": ends.map(|ends| ends.low),
-                    "high": ends.map(|ends| ends.high),
-                });
-                (format!("p{percent}"), value)
-            })
-            .collect();
+        let percentiles = step.percentiles_json();
         json!({
             "rate": step.rate,
             "runs": step.runs,

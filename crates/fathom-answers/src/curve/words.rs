@@ -1,6 +1,7 @@
 //! The arguments of the command.
 
 use crate::base_job::JobSource;
+use crate::loads;
 use crate::loads::objective::Objective;
 use crate::loads::precision::LEAST_RUNS;
 use crate::sweep::plan;
@@ -81,11 +82,7 @@ fn read_own(words: &[OsString], options: &mut CurveOptions) -> Result<Vec<PathBu
         }
         match argument {
             Long("rates") => options.rates = rates(&arguments::text(&mut parser, "--rates")?)?,
-            Long("slo") => {
-                for text in arguments::text(&mut parser, "--slo")?.split(',') {
-                    options.objectives.push(Objective::parse(text)?);
-                }
-            }
+            Long("slo") => options.objectives.extend(loads::words::objectives(&mut parser)?),
             Long("process") => options.process = arguments::text(&mut parser, "--process")?,
             Long("vary") => {
                 let variation = Variation::parse(&arguments::text(&mut parser, "--vary")?)?;
@@ -93,18 +90,8 @@ fn read_own(words: &[OsString], options: &mut CurveOptions) -> Result<Vec<PathBu
             }
             Long("time") => options.time_ms = milliseconds(&mut parser, "--time", 100)?,
             Long("ramp") => options.ramp_ms = ramp(&arguments::text(&mut parser, "--ramp")?)?,
-            Long("precision") => {
-                let percent = arguments::fraction(&mut parser, "--precision")?;
-                if !(0.1..=100.0).contains(&percent) {
-                    return Err(Failure::new("--precision: a number of percent from 0.1 to 100"));
-                }
-                options.precision = percent;
-            }
-            Long("most-runs") => {
-                let most = arguments::number(&mut parser, "--most-runs", 1)?;
-                let most = u32::try_from(most).ok().filter(|most| *most <= 1000);
-                options.most_runs = most.ok_or_else(|| Failure::new("--most-runs: at most 1000"))?;
-            }
+            Long("precision") => options.precision = loads::words::precision(&mut parser)?,
+            Long("most-runs") => options.most_runs = loads::words::most_runs(&mut parser)?,
             Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
             Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
             Long("dry-run") => options.is_dry_run = true,

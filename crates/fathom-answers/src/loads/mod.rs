@@ -7,3 +7,4 @@ pub(crate) mod objective;
 pub(crate) mod precision;
 pub(crate) mod series;
 pub(crate) mod step;
+pub(crate) mod words;

@@ -3,7 +3,9 @@
 use super::measure::MeasuredLoad;
 use super::objective::ResponseFigure;
 use super::precision::{LEAST_RUNS, is_sustained};
+use crate::figures;
 use fathom_stats::inference::{Interval, median};
+use serde_json::{Map, Value as Json, json};
 
 /// Percentiles of a step that are shown.
 pub(crate) const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
@@ -28,6 +30,35 @@ pub(crate) struct LoadStep {
     pub(crate) is_sustained: bool,
     /// p99 of the tester's own delay, ns.
     pub(crate) own_delay_ns: f64,
+}
+
+impl LoadStep {
+    /// The median of a percentile, by its index in [`PERCENTILES`].
+    pub(crate) fn percentile_text(&self, place: usize) -> String {
+        self.percentiles[place].map_or_else(|| "-".to_owned(), |(ns, _)| figures::duration(ns))
+    }
+
+    /// Its interval; empty if there is none.
+    pub(crate) fn interval_text(&self, place: usize) -> String {
+        let ends = self.percentiles[place].and_then(|(_, interval)| interval);
+        ends.map_or_else(String::new, |ends| {
+            format!("{} – {}", figures::duration(ends.low), figures::duration(ends.high))
+        })
+    }
+
+    /// All percentiles with their intervals, by name.
+    pub(crate) fn percentiles_json(&self) -> Map<String, Json> {
+        let one = |(percent, figure): (&f64, &Option<(f64, Option<Interval>)>)| {
+            let ends = figure.and_then(|(_, interval)| interval);
+            let value = json!({
+                "ns": figure.map(|(ns, _)| ns),
+                "low": ends.map(|ends| ends.low),
+                "high": ends.map(|ends| ends.high),
+            });
+            (format!("p{percent}"), value)
+        };
+        PERCENTILES.iter().zip(&self.percentiles).map(one).collect()
+    }
 }
 
 pub(crate) fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {

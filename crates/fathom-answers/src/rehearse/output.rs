@@ -163,12 +163,10 @@ pub(crate) fn table(shown: &Shown<'_>) -> Table {
         ("", Align::Left),
     ]);
     for ScaleStep { step, seconds } in &shown.rehearsed.steps {
-        let at =
-            |place: usize| step.percentiles[place].map_or("-".to_owned(), |(ns, _)| figures::duration(ns));
-        let interval =
-            step.percentiles[1].and_then(|(_, interval)| interval).map_or_else(String::new, |ends| {
-                format!("{} – {}", figures::duration(ends.low), figures::duration(ends.high))
-            });
+        let at = |place: usize| step.percentile_text(place);
+
+        let interval = step.interval_text(1);
+
         let pace = match shown.is_closed() {
             true => figures::duration(seconds * 1e9),
             false => figures::count(step.offered),
@@ -266,19 +264,7 @@ pub(super) fn json(shown: &Shown<'_>, need: f64) -> String {
 }
 
 fn step_json(ScaleStep { step, seconds }: &ScaleStep) -> Json {
-    let percentiles: Map<String, Json> = PERCENTILES
-        .iter()
-        .zip(&step.percentiles)
-        .map(|(percent, figure)| {
-            let ends = figure.and_then(|(_, interval)| interval);
-            let value = json!({
-                "ns": figure.map(|(ns, _)| ns),
-                "low": ends.map(|ends| ends.low),
-                "high": ends.map(|ends| ends.high),
-            });
-            (format!("p{percent}"), value)
-        })
-        .collect();
+    let percentiles = step.percentiles_json();
     json!({
         "scale": step.rate,
         "runs": step.runs,

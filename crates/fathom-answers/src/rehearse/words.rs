@@ -2,6 +2,7 @@
 
 use super::next::{HIGHEST, LOWEST, rounded};
 use crate::base_job::JobSource;
+use crate::loads;
 use crate::loads::objective::Objective;
 use crate::sweep::variation::values;
 use crate::table::Format;
@@ -106,11 +107,7 @@ fn read_own(words: &[OsString], options: &mut RehearseOptions) -> Result<Vec<Pat
             Long("destroy") => options.destroy = Some(PathBuf::from(parser.value()?)),
             Long("fill") => options.fills = true,
             Long("scales") => options.scales = scales(&arguments::text(&mut parser, "--scales")?)?,
-            Long("slo") => {
-                for text in arguments::text(&mut parser, "--slo")?.split(',') {
-                    options.objectives.push(Objective::parse(text)?);
-                }
-            }
+            Long("slo") => options.objectives.extend(loads::words::objectives(&mut parser)?),
             Long("map") => {
                 let maps = [("refuse", None), ("scale", Some(Fit::Scale)), ("wrap", Some(Fit::Wrap))];
                 options.map = arguments::choice(&mut parser, "--map", &maps)?;
@@ -124,18 +121,8 @@ fn read_own(words: &[OsString], options: &mut RehearseOptions) -> Result<Vec<Pat
             Long("ioengine") => options.engine = Some(arguments::text(&mut parser, "--ioengine")?),
             Long("iodepth") => options.depth = Some(arguments::number(&mut parser, "--iodepth", 1)?),
             Long("need") => options.need = scale(&arguments::text(&mut parser, "--need")?, "--need")?,
-            Long("precision") => {
-                let percent = arguments::fraction(&mut parser, "--precision")?;
-                if !(0.1..=100.0).contains(&percent) {
-                    return Err(Failure::new("--precision: a number of percent from 0.1 to 100"));
-                }
-                options.precision = percent;
-            }
-            Long("most-runs") => {
-                let most = arguments::number(&mut parser, "--most-runs", 1)?;
-                let most = u32::try_from(most).ok().filter(|most| *most <= 1000);
-                options.most_runs = most.ok_or_else(|| Failure::new("--most-runs: at most 1000"))?;
-            }
+            Long("precision") => options.precision = loads::words::precision(&mut parser)?,
+            Long("most-runs") => options.most_runs = loads::words::most_runs(&mut parser)?,
             Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
             Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
             Long("dry-run") => options.is_dry_run = true,
