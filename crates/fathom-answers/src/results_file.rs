@@ -164,6 +164,25 @@ impl<T: Journal> Opened<T> {
         Ok(ResultsFile { file: self.file, recorded })
     }
 
+    /// Continues after the last complete line, unless the plan in the file differs in the arguments that
+    /// `differences` names.
+    pub(crate) fn resume_same(
+        self,
+        recorded: T,
+        differences: impl Fn(&T) -> Vec<&'static str>,
+    ) -> Result<ResultsFile<T>, Failure> {
+        let differences = differences(&recorded);
+        match differences.is_empty() {
+            true => self.resume(recorded),
+            false => Err(Failure::new(format!(
+                "{}: this file holds a different {}: {} differ; name another file with --output, or remove it",
+                self.file.path.display(),
+                T::FILES.name,
+                differences.join(", ")
+            ))),
+        }
+    }
+
     /// Continues after the last complete line.
     pub(crate) fn resume(mut self, recorded: T) -> Result<ResultsFile<T>, Failure> {
         self.file.keep(self.whole)?;

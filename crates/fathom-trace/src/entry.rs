@@ -1,5 +1,7 @@
 //! One recorded I/O.
 
+use fathom_stats::Direction;
+
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -31,9 +33,19 @@ impl Action {
         })
     }
 
+    /// Returns the direction of the data; `None` for syncs.
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Action::Read => Some(Direction::Read),
+            Action::Write => Some(Direction::Write),
+            Action::Trim => Some(Direction::Trim),
+            Action::Sync | Action::DataSync | Action::RangeSync => None,
+        }
+    }
+
     /// True for the three kinds of sync, which have no length.
     pub fn is_sync(self) -> bool {
-        matches!(self, Action::Sync | Action::DataSync | Action::RangeSync)
+        self.direction().is_none()
     }
 }
 

@@ -2,11 +2,10 @@
 
 use crate::complaints::Complaints;
 use crate::dependencies::Completions;
-use crate::entry::Action;
 use crate::error::TraceError;
 use crate::names::FileName;
 use crate::reader::Reader;
-use fathom_stats::{Direction, PerDirection};
+use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 use std::io::BufRead;
 
@@ -81,14 +80,9 @@ pub fn scan<R: BufRead>(mut reader: Reader<R>) -> Result<(Scan, Complaints), Tra
         if entry.due_ns.is_some() {
             sum.last_due_ns = entry.due_ns;
         }
-        let direction = match entry.action {
-            Action::Read => Direction::Read,
-            Action::Write => Direction::Write,
-            Action::Trim => Direction::Trim,
-            Action::Sync | Action::DataSync | Action::RangeSync => {
-                sum.syncs += 1;
-                continue;
-            }
+        let Some(direction) = entry.action.direction() else {
+            sum.syncs += 1;
+            continue;
         };
         let direction = &mut sum.directions[direction];
         direction.smallest =

@@ -84,7 +84,8 @@ fn name_file<R: BufRead>(device: &mut DeviceProfile, events: &Events<R>) {
     device.size = file.map_or(0, |file| file.size);
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
+/// Opens a trace, or standard input.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::with_capacity(BUFFER, io::stdin())));
     }

@@ -8,7 +8,7 @@ use crate::figures;
 use crate::loads::highest::Highest;
 use crate::loads::objective::Objective;
 use crate::loads::precision::LEAST_RUNS;
-use crate::loads::step::{LoadStep, PERCENTILES};
+use crate::loads::step::{LoadStep, PERCENTILES, late};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
@@ -162,17 +162,11 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
         )),
     }
     lines.extend(shown.recorded.idle_limits(&shown.objectives));
-    let late = curve.steps.iter().filter(|step| {
-        let p50 = step.percentiles[0].map_or(0.0, |(ns, _)| ns);
-        step.is_sustained && step.own_delay_ns > 0.1 * p50
-    });
-    let late: Vec<String> = late.map(|step| figures::count(step.rate)).collect();
-    if !late.is_empty() {
-        lines.push(format!(
-            "At {} IOPS, fathom itself was late: the p99 of its delay exceeds a tenth of the median.",
-            late.join(", ")
-        ));
-    }
+    let names = |rates: Vec<f64>| {
+        let rates: Vec<String> = rates.into_iter().map(figures::count).collect();
+        format!("{} IOPS", rates.join(", "))
+    };
+    lines.extend(late(curve.steps.iter(), names));
     lines
 }
 

@@ -166,13 +166,5 @@ pub(super) fn open(
 ) -> Result<ResultsFile<RecordedCurve>, Failure> {
     let mut opened = Opened::<RecordedCurve>::new(path)?;
     let Some(recorded) = opened.found.take() else { return opened.begin(line_of(plan)?) };
-    let differences = plan.differences(&recorded.plan, is_seed_given);
-    if !differences.is_empty() {
-        return Err(Failure::new(format!(
-            "{}: this file holds a different curve: {} differ; name another file with --output, or remove it",
-            path.display(),
-            differences.join(", ")
-        )));
-    }
-    opened.resume(recorded)
+    opened.resume_same(recorded, |recorded| plan.differences(&recorded.plan, is_seed_given))
 }

@@ -5,7 +5,7 @@ use super::next::next;
 use super::record::{CurveRun, RecordedCurve};
 use crate::Runner;
 use crate::figures;
-use crate::loads::objective::{Objective, ResponseFigure};
+use crate::loads::objective::Objective;
 use crate::loads::series::Series;
 use crate::results_file::{line_of_report, text_of};
 use fathom_command::Failure;
@@ -61,19 +61,11 @@ fn in_short(run: &CurveRun) -> String {
     }
     match run.load {
         Load::Closed => format!("without a limit: {} IOPS", figures::count(run.rate)),
-        Load::Offered(rate) => {
-            let figure = |percent| {
-                let found = run.measured.figure(None, ResponseFigure::Percentile(percent));
-                found.map_or_else(|| "-".to_owned(), figures::duration)
-            };
-            let grows = if run.measured.is_growing { "; the backlog grew" } else { "" };
-            format!(
-                "{} IOPS offered: {} served, p50 {}, p99 {}{grows}",
-                figures::count(rate),
-                figures::count(run.measured.served),
-                figure(50.0),
-                figure(99.0)
-            )
-        }
+        Load::Offered(rate) => format!(
+            "{} IOPS offered: {} served, {}",
+            figures::count(rate),
+            figures::count(run.measured.served),
+            run.measured.in_short()
+        ),
     }
 }

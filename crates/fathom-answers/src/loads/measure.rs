@@ -2,6 +2,7 @@
 
 use super::objective::{Objective, ResponseFigure};
 use crate::evidence::arrivals::Backlog;
+use crate::figures;
 use fathom_results::{LatencyResult, RunResult};
 use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram, PerDirection};
@@ -78,6 +79,16 @@ impl MeasuredLoad {
     /// Value of the objective's figure, ns; `None` without such I/O.
     pub(crate) fn value_of(&self, objective: &Objective) -> Option<f64> {
         self.figure(objective.direction, objective.figure)
+    }
+
+    /// `p50 151 µs, p99 1.31 ms; the backlog grew`.
+    pub(crate) fn in_short(&self) -> String {
+        let figure = |percent| {
+            let found = self.figure(None, ResponseFigure::Percentile(percent));
+            found.map_or_else(|| "-".to_owned(), figures::duration)
+        };
+        let grows = if self.is_growing { "; the backlog grew" } else { "" };
+        format!("p50 {}, p99 {}{grows}", figure(50.0), figure(99.0))
     }
 
     /// A figure of the response times of one direction, or of all directions; `None` without I/O.

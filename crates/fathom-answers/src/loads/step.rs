@@ -46,6 +46,12 @@ impl LoadStep {
         })
     }
 
+    /// True if the tester's own delay is a visible part of the response times of a sustained load.
+    fn is_late(&self) -> bool {
+        let p50 = self.percentiles[0].map_or(0.0, |(ns, _)| ns);
+        self.is_sustained && self.own_delay_ns > 0.1 * p50
+    }
+
     /// All percentiles with their intervals, by name.
     pub(crate) fn percentiles_json(&self) -> Map<String, Json> {
         let one = |(percent, figure): (&f64, &Option<(f64, Option<Interval>)>)| {
@@ -61,6 +67,21 @@ impl LoadStep {
     }
 }
 
+/// Says at which loads the tester was late; `named` is the list of their names.
+pub(crate) fn late<'s>(
+    steps: impl Iterator<Item = &'s LoadStep>,
+    named: impl Fn(Vec<f64>) -> String,
+) -> Option<String> {
+    let late: Vec<f64> = steps.filter(|step| step.is_late()).map(|step| step.rate).collect();
+    (!late.is_empty()).then(|| {
+        format!(
+            "At {}, fathom itself was late: the p99 of its delay exceeds a tenth of the median.",
+            named(late)
+        )
+    })
+}
+
+/// Sums up the runs of a load.
 pub(crate) fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {
     let middle = |value: &dyn Fn(&MeasuredLoad) -> f64| {
         let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();

@@ -3,9 +3,11 @@
 use super::plan::{RehearsalPlan, Source};
 use crate::job_text::{self, Section};
 use crate::loads::series::seed_of_run;
+use crate::running::as_option;
 use fathom_command::Failure;
 use fathom_spec::{JobSpec, RunSpec};
 use fathom_stats::PerDirection;
+use std::path::Path;
 
 /// Memory for the blocks of a replay in bytes, which limits its depth.
 const BLOCKS: u64 = 512 << 20;
@@ -55,7 +57,7 @@ pub(super) fn of_trace(replayed: &Replayed<'_>) -> String {
         ("direct", "1".to_owned()),
         ("iodepth", replayed.depth.unwrap_or(depth).to_string()),
         ("iodepth_batch", BATCH.to_string()),
-        ("read_iolog", in_list(replayed.trace)),
+        ("read_iolog", as_option(Path::new(replayed.trace))),
         ("replay_redirect", replayed.target.to_owned()),
         ("replay_map", replayed.map.clone()),
         (pace, "1".to_owned()),
@@ -74,13 +76,8 @@ pub(super) fn of_jobs(sections: &[Section], target: &str) -> String {
     for section in &mut sections {
         section.options.retain(|(name, _)| !OF_FILES.contains(&name.as_str()));
     }
-    job_text::put(&mut sections, "filename", &in_list(target));
+    job_text::put(&mut sections, "filename", &as_option(Path::new(target)));
     job_text::text(&sections)
-}
-
-/// A path as an element of a list of files.
-pub(super) fn in_list(path: &str) -> String {
-    path.replace(':', "\\:")
 }
 
 /// Refuses jobs that a scale would not change.

@@ -21,7 +21,7 @@ use crate::loads::objective::Objective;
 use crate::loads::series;
 use crate::model;
 use crate::results_file;
-use crate::running::{Messages, chance, status_of_signal};
+use crate::running::{Messages, as_option, chance, status_of_signal};
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams};
@@ -327,7 +327,8 @@ fn fill(
     let size = used.next_multiple_of(length).min(target::capacity(plan.target_bytes));
     writeln!(streams.err, "writing {} of {}", figures::size(size), plan.target)?;
 
-    let job = format!("[fill]\nfilename={}\nsize={size}\nbs={length}\n{FILL}", load::in_list(&plan.target));
+    let job =
+        format!("[fill]\nfilename={}\nsize={size}\nbs={length}\n{FILL}", as_option(Path::new(&plan.target)));
     let mut messages = Messages::default();
     let ended = runner.run(&base_job::read(&job, false, runner)?, &mut messages)?;
     messages.0.iter().for_each(|line| {

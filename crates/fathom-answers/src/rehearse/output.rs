@@ -8,7 +8,7 @@ use crate::figures;
 use crate::loads::highest::Highest;
 use crate::loads::objective::Objective;
 use crate::loads::precision::LEAST_RUNS;
-use crate::loads::step::PERCENTILES;
+use crate::loads::step::{PERCENTILES, late};
 use crate::table::{Align, Table};
 use serde_json::{Map, Value as Json, json};
 
@@ -76,17 +76,8 @@ impl Shown<'_> {
         let production = self.recorded.plan.production.as_ref();
         let mut lines = production.map(|production| production.caveats.clone()).unwrap_or_default();
         lines.extend(self.recorded.idle_limits(&self.objectives));
-        let late = self.rehearsed.steps.iter().filter(|step| {
-            let p50 = step.step.percentiles[0].map_or(0.0, |(ns, _)| ns);
-            step.step.is_sustained && step.step.own_delay_ns > 0.1 * p50
-        });
-        let late: Vec<String> = late.map(|step| scale_word(step.step.rate)).collect();
-        if !late.is_empty() {
-            lines.push(format!(
-                "At {}, fathom itself was late: the p99 of its delay exceeds a tenth of the median.",
-                late.join(", ")
-            ));
-        }
+        let names = |scales: Vec<f64>| scales.into_iter().map(scale_word).collect::<Vec<_>>().join(", ");
+        lines.extend(late(self.rehearsed.steps.iter().map(|step| &step.step), names));
         match self.recorded.failed_runs() {
             0 => {}
             failed => {

@@ -1,6 +1,6 @@
 //! The recorded load: what a trace has, and the latencies that its device had.
 
-use crate::characterize::trace::{Characterized, characterize_with};
+use crate::characterize::trace::{Characterized, characterize_with, open};
 use crate::characterize::{output, sentence};
 use crate::device::refused;
 use crate::loads::step::PERCENTILES;
@@ -12,12 +12,9 @@ use fathom_trace::scan::{Scan, scan};
 use fathom_trace::{Rules, TraceError};
 use fathom_workload::Characterizer;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::BufReader;
+
 use std::path::Path;
 
-/// Bytes read at a time.
-const BUFFER: usize = 256 << 10;
 /// Minimum share of durable writes that is mentioned.
 const LEAST_DURABLE: f64 = 0.01;
 
@@ -67,7 +64,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Trace>, Failure> {
         Err(error) => return Err(refused(path, &error.to_string())),
     };
     if scan.entries() == 0 {
-        return Err(refused(path, "there is no I/O in it to rehearse"));
+        return Err(refused(path, "it has no I/Os to rehearse"));
     }
     let Some(last_due_ns) = scan.last_due_ns else {
         return Err(refused(
@@ -90,8 +87,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Trace>, Failure> {
 }
 
 fn scan_of(path: &Path) -> Result<Scan, TraceError> {
-    let file = File::open(path)?;
-    let reader = fathom_trace::plain(BufReader::with_capacity(BUFFER, file))?;
+    let reader = fathom_trace::plain(open(path)?)?;
     Ok(scan(Reader::new(reader, Rules::default())?)?.0)
 }
 

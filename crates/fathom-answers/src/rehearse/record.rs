@@ -56,16 +56,18 @@ impl RecordedRehearsal {
         self.runs.iter().filter(|run| run.failure.is_none())
     }
 
+    fn at(&self, scale: f64) -> impl Iterator<Item = &RehearsalRun> {
+        self.valid().filter(move |run| run.scale.to_bits() == scale.to_bits())
+    }
+
     /// The valid runs at a scale.
     pub(super) fn runs_at(&self, scale: f64) -> Vec<&MeasuredLoad> {
-        let same = self.valid().filter(|run| run.scale.to_bits() == scale.to_bits());
-        same.map(|run| &run.measured).collect()
+        self.at(scale).map(|run| &run.measured).collect()
     }
 
     /// Lengths of the valid runs at a scale in s.
     pub(super) fn seconds_at(&self, scale: f64) -> Vec<f64> {
-        let same = self.valid().filter(|run| run.scale.to_bits() == scale.to_bits());
-        same.map(|run| run.seconds).collect()
+        self.at(scale).map(|run| run.seconds).collect()
     }
 
     /// The scales that were run so far, ascending.
@@ -156,13 +158,5 @@ pub(super) fn open(
 ) -> Result<ResultsFile<RecordedRehearsal>, Failure> {
     let mut opened = Opened::<RecordedRehearsal>::new(path)?;
     let Some(recorded) = opened.found.take() else { return opened.begin(line_of(plan)?) };
-    let differences = plan.differences(&recorded.plan, is_seed_given);
-    if !differences.is_empty() {
-        return Err(Failure::new(format!(
-            "{}: this file holds a different rehearsal: {} differ; name another file with --output, or remove it",
-            path.display(),
-            differences.join(", ")
-        )));
-    }
-    opened.resume(recorded)
+    opened.resume_same(recorded, |recorded| plan.differences(&recorded.plan, is_seed_given))
 }

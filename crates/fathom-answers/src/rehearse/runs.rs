@@ -7,7 +7,7 @@ use super::record::{RecordedRehearsal, RehearsalRun, scale_word};
 use crate::Runner;
 use crate::base_job;
 use crate::figures;
-use crate::loads::objective::{Objective, ResponseFigure};
+use crate::loads::objective::Objective;
 use crate::loads::series::Series;
 use crate::results_file::{line_of_report, text_of};
 use fathom_command::Failure;
@@ -65,16 +65,10 @@ fn in_short(run: &RehearsalRun) -> String {
     if let Some(why) = &run.failure {
         return format!("{}: failed: {why}", scale_word(run.scale));
     }
-    let figure = |percent| {
-        let found = run.measured.figure(None, ResponseFigure::Percentile(percent));
-        found.map_or_else(|| "-".to_owned(), figures::duration)
-    };
-    let grows = if run.measured.is_growing { "; the backlog grew" } else { "" };
     format!(
-        "{}: {} IOPS served, p50 {}, p99 {}{grows}",
+        "{}: {} IOPS served, {}",
         scale_word(run.scale),
         figures::count(run.measured.served),
-        figure(50.0),
-        figure(99.0)
+        run.measured.in_short()
     )
 }

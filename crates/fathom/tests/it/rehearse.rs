@@ -67,7 +67,7 @@ fn every_write_goes_where_the_map_puts_it_and_nowhere_else() {
     write_trace(directory.path(), &writes);
     let target = directory.path().join("target");
     for (mebibytes, map, wanted) in [
-        // The first device needs 4 MiB, the second begins behind it.
+        // The first device needs 4 MiB, the second follows it.
         (8, "", vec![256, 769, 1024 + 2]),
         (5, "", vec![256, 769, 1024 + 2]),
         (3, "--map=wrap", vec![1, 256, 256 + 2]),

@@ -92,7 +92,7 @@ fn a_log_is_fitted_into_its_target() {
     built!("--name=a --read_iolog=log --replay_map=wrap:1m");
     let directory = scratch();
     file_of(directory.path(), "target", 2 * MIB);
-    // The first file needs 3 MiB, and the second begins behind it.
+    // The first file needs 3 MiB, and the second follows it.
     let log = "fio version 3 iolog\n0 one read 4096 4096\n0 one read 3141632 4096\n0 two write 8192 512\n";
     for (map, wanted) in [
         ("wrap:2m", [("pread64", 4096), ("pread64", 1_044_480), ("pwrite64", 1_056_768)]),

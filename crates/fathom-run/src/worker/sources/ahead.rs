@@ -7,12 +7,11 @@ use crate::plan::model::replay::ReplayPlan;
 use crate::replay as source;
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_errors::plain;
-use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use fathom_trace::dependencies::Dependent;
 use fathom_trace::reader::Reader;
-use fathom_trace::{Action, Entry, TraceError};
+use fathom_trace::{Entry, TraceError};
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use thiserror::Error;
@@ -157,16 +156,6 @@ pub(super) fn wake_for(clock: Clock, due: u64, now: u64) -> u64 {
     if early > now { early } else { soon }
 }
 
-/// The direction of an entry; `None` for syncs.
-pub(super) fn direction_of(action: Action) -> Option<Direction> {
-    match action {
-        Action::Read => Some(Direction::Read),
-        Action::Write => Some(Direction::Write),
-        Action::Trim => Some(Direction::Trim),
-        Action::Sync | Action::DataSync | Action::RangeSync => None,
-    }
-}
-
 impl Worker<'_> {
     /// Ends the job because its log cannot be read to the end.
     #[cold]
@@ -227,7 +216,7 @@ mod tests {
     use super::*;
     use crate::plan::model::replay::LogSource;
     use fathom_trace::scan::{Scan, ScannedDirection, ScannedFile};
-    use fathom_trace::{FileName, Rules};
+    use fathom_trace::{Action, FileName, Rules};
 
     #[test]
     fn a_log_that_has_grown_meanwhile_ends_the_replay() {

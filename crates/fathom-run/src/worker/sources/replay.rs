@@ -6,9 +6,7 @@ use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::next::Next;
-use crate::worker::sources::ahead::{
-    Ahead, PAUSE_NS, ReplayError, Taken, direction_of, report_problems, wake_for,
-};
+use crate::worker::sources::ahead::{Ahead, PAUSE_NS, ReplayError, Taken, report_problems, wake_for};
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
@@ -146,7 +144,7 @@ impl<'a> Replay<'a> {
         let due = move |entry: &Entry| Some(start + self.clock.ticks_of_ns(entry.due_ns?));
         let rest = self.chunk[self.position..].iter();
         let rest = rest.map_while(move |entry| Some((entry, due(entry).filter(|&due| due <= now)?)));
-        rest.filter_map(|(entry, due)| Some((direction_of(entry.action)?, due)))
+        rest.filter_map(|(entry, due)| Some((entry.action.direction()?, due)))
     }
 
     /// Records that the entry in this slot was issued at this tick.
@@ -181,7 +179,7 @@ impl Worker<'_> {
                 return Next::End;
             }
         };
-        let Some(direction) = direction_of(entry.action) else {
+        let Some(direction) = entry.action.direction() else {
             let operation = match entry.action {
                 Action::DataSync => Operation::DataSync,
                 Action::RangeSync => Operation::RangeSync,

@@ -2,7 +2,6 @@
 //! group are issued in their order, each after the I/Os it depends on; groups do not wait for each other.
 
 use crate::invariant::holds;
-use crate::worker::sources::ahead::direction_of;
 use fathom_sys::clock::Clock;
 use fathom_trace::Entry;
 use fathom_trace::dependencies::{Dependent, Start};
@@ -185,7 +184,7 @@ impl Groups {
             group.awaited += 1;
         }
         // A sync covers what was completed before it.
-        if direction_of(item.entry.action).is_none() && group.in_flight.contains(&item.entry.file) {
+        if item.entry.action.is_sync() && group.in_flight.contains(&item.entry.file) {
             return;
         }
         let (since, ns) = match item.start {

@@ -7,9 +7,7 @@ mod groups;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::next::Next;
-use crate::worker::sources::ahead::{
-    Ahead, CHUNK, PAUSE_NS, ReplayError, Taken, direction_of, report_problems, wake_for,
-};
+use crate::worker::sources::ahead::{Ahead, CHUNK, PAUSE_NS, ReplayError, Taken, report_problems, wake_for};
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::samples::LatencySamples;
 use fathom_sys::clock::Clock;
@@ -146,7 +144,7 @@ impl Worker<'_> {
         };
         replay.drawn = Some(drawn);
         let entry = drawn.entry;
-        match direction_of(entry.action) {
+        match entry.action.direction() {
             Some(direction) => {
                 Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
             }
