@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Protocol version, incremented with every incompatible change.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// First word of an agent's line.
 pub const GREETING: &str = "fathom-agent";
@@ -38,6 +38,12 @@ pub enum ToAgent {
     Prepare(Box<Assignment>),
     /// Read your clock. Answered by [`FromAgent::Pong`].
     Ping(u64),
+    /// Set up the jobs of this stage, which [`FromAgent::Reached`] named: all hosts have finished the earlier ones.
+    /// Answered by [`FromAgent::Ready`].
+    SetUp {
+        /// Number of the stage, from 1.
+        stage: u32,
+    },
     /// Start the jobs of this stage at this instant of your monotonic clock, ns.
     Go {
         /// Number of the stage, from 0.
@@ -91,6 +97,12 @@ pub enum FromAgent {
     Refused {
         /// Lines for the user.
         lines: Vec<String>,
+    },
+    /// All earlier stages are over on this host. The jobs of this one are set up once [`ToAgent::SetUp`] arrives,
+    /// because they may use what other hosts still write.
+    Reached {
+        /// Number of the stage, from 1.
+        stage: u32,
     },
     /// All jobs of this stage are ready to start.
     Ready {

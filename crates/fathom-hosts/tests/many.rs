@@ -42,6 +42,7 @@ struct Agent {
     behaviour: Behaviour,
     ios: u64,
     begun_ns: u64,
+    is_done: bool,
 }
 
 impl Agent {
@@ -104,7 +105,10 @@ impl Agent {
                         self.socket.write_all(&[0xff; 5]).ok()?;
                     }
                 }
+                // The controller may ask again before it has read the result.
+                ToAgent::Snapshot if self.is_done => {}
                 ToAgent::Snapshot => {
+                    self.is_done = true;
                     let report = self.report();
                     self.send(FrameKind::Snapshot, &report)?;
                     if self.behaviour == Behaviour::Dies {
@@ -116,6 +120,8 @@ impl Agent {
                     }
                     self.send(FrameKind::Word, &FromAgent::Done(Done::default()))?;
                 }
+                // It has one stage.
+                ToAgent::SetUp { .. } => return None,
                 ToAgent::Stop | ToAgent::Trigger | ToAgent::End | ToAgent::Quit => return Some(()),
             }
         }
@@ -150,8 +156,15 @@ fn run(behaviours: &[Behaviour], ios: u64) -> (Outcome, Vec<String>) {
         .map(|(index, &behaviour)| {
             let (own, other) = UnixStream::pair().expect("sockets");
             let splitter = Splitter::default();
-            let agent =
-                Agent { socket: other, splitter, outgoing: Outgoing::default(), behaviour, ios, begun_ns: 0 };
+            let agent = Agent {
+                socket: other,
+                splitter,
+                outgoing: Outgoing::default(),
+                behaviour,
+                ios,
+                begun_ns: 0,
+                is_done: false,
+            };
             let stack = thread::Builder::new().stack_size(256 << 10);
             agents.push(stack.spawn(|| agent.serve()).expect("a thread"));
             let pipe = PlainPipe::new(Socket::unix(own).expect("a socket"), Vec::new());

@@ -19,6 +19,9 @@ pub(super) struct Remote<'a> {
     pub(super) channel: &'a mut Channel,
     /// Maximum time that the controller may be silent.
     silence: Duration,
+    /// The stage that was last reported as reached, and the last stage that may be set up.
+    said_reached: u32,
+    set_up: u32,
     /// The stage that was last reported as ready, and the last stage that may begin, with its start time.
     said_ready: Option<u32>,
     released: Option<(u32, u64)>,
@@ -30,7 +33,16 @@ pub(super) struct Remote<'a> {
 
 impl<'a> Remote<'a> {
     pub(super) fn new(channel: &'a mut Channel, silence: Duration) -> Remote<'a> {
-        Remote { channel, silence, said_ready: None, released: None, is_alone: false, was_stopped: false }
+        Remote {
+            channel,
+            silence,
+            said_reached: 0,
+            set_up: 0,
+            said_ready: None,
+            released: None,
+            is_alone: false,
+            was_stopped: false,
+        }
     }
 
     /// Stops the jobs because the controller is gone.
@@ -69,6 +81,17 @@ impl Observer for Remote<'_> {
         self.channel.flush(SNAPSHOT_WAIT);
     }
 
+    fn may_set_up(&mut self, stage: u32) -> bool {
+        if stage <= self.set_up || self.channel.is_over() {
+            return true;
+        }
+        if self.said_reached < stage {
+            self.said_reached = stage;
+            self.channel.send(&FromAgent::Reached { stage });
+        }
+        false
+    }
+
     fn gate(&mut self, stage: u32) -> Gate {
         match self.released {
             Some((released, _)) if stage < released => Gate::Open,
@@ -97,6 +120,7 @@ impl Observer for Remote<'_> {
                 Ok(None) if self.channel.is_over() => {}
                 Ok(None) => return None,
                 Ok(Some(ToAgent::Ping(sent_ns))) => pong(self.channel, sent_ns),
+                Ok(Some(ToAgent::SetUp { stage })) => self.set_up = self.set_up.max(stage),
                 Ok(Some(ToAgent::Go { stage, at_ns })) => self.released = Some((stage, at_ns)),
                 Ok(Some(ToAgent::Snapshot)) => return Some(Request::Report),
                 Ok(Some(ToAgent::Trigger)) => return Some(Request::Trigger),

@@ -55,7 +55,7 @@ fn word(member: &Member) -> Option<&'static str> {
         (Standing::Connecting, _) => Some("connecting"),
         (Standing::Over, HostEnd::Lost { .. }) => Some("lost"),
         (Standing::Over, HostEnd::NeverBegan { .. }) => Some("never began"),
-        (Standing::Ready(_), _) => Some("ready"),
+        (Standing::Reached(_) | Standing::Ready(_), _) => Some("ready"),
         _ => None,
     }
 }

@@ -20,6 +20,8 @@ pub(super) enum Standing {
     Connecting,
     /// The host plans and sets up the jobs.
     SettingUp,
+    /// The host has finished all stages before this one, and waits for the others.
+    Reached(u32),
     /// The jobs of this stage are ready to start on the host.
     Ready(u32),
     /// The host's jobs are running.
@@ -174,7 +176,7 @@ impl Member {
         let reason = harmless(reason);
         let reason = reason.lines().map(str::trim).filter(|line| !line.is_empty());
         let reason = reason.collect::<Vec<_>>().join("; ");
-        let has_begun = matches!(self.standing, Standing::Running);
+        let has_begun = self.wall_before_ns.is_some();
         if self.standing != Standing::Finished {
             self.end = match has_begun {
                 true => HostEnd::Lost { reason, snapshot_ms: None },
@@ -263,6 +265,11 @@ impl Member {
                     self.give_up(&format!("its jobs cannot be run there{why}"));
                     said.push(Said::Refused(lines));
                 }
+                FromAgent::Reached { stage } if stage > 0 && self.may_have_reached(stage) => {
+                    self.standing = Standing::Reached(stage);
+                    self.next_stage = stage;
+                }
+                FromAgent::Reached { .. } => return Err(Mistake::OutOfOrder("that it has reached a stage")),
                 FromAgent::Ready { stage } if self.may_be_ready(stage) => {
                     self.standing = Standing::Ready(stage);
                     self.next_stage = stage.saturating_add(1);
@@ -287,10 +294,18 @@ impl Member {
         self.standing == Standing::SettingUp && self.opening.is_none()
     }
 
+    /// True if the host may report that it has reached this stage: only after the earlier ones, and only once.
+    fn may_have_reached(&self, stage: u32) -> bool {
+        matches!(self.standing, Standing::SettingUp | Standing::Running) && self.may_be_next(stage)
+    }
+
     /// True if the host may report readiness for this stage: only after its setup, and only once.
     fn may_be_ready(&self, stage: u32) -> bool {
-        let is_on_its_way = matches!(self.standing, Standing::SettingUp | Standing::Running);
-        is_on_its_way && self.opening.is_some() && self.result.is_none() && stage >= self.next_stage
+        self.standing == Standing::SettingUp && self.may_be_next(stage)
+    }
+
+    fn may_be_next(&self, stage: u32) -> bool {
+        self.opening.is_some() && self.result.is_none() && stage >= self.next_stage
     }
 
     /// Handles the end of the host's run.
@@ -323,6 +338,20 @@ impl Member {
             self.snapshot_is_asked = true;
             self.send(&ToAgent::Snapshot);
         }
+    }
+
+    /// The stage that the host has reached or is ready for.
+    pub(super) fn stage(&self) -> Option<u32> {
+        match self.standing {
+            Standing::Reached(stage) | Standing::Ready(stage) => Some(stage),
+            _ => None,
+        }
+    }
+
+    /// Has the host set up the jobs of a stage that it has reached.
+    pub(super) fn set_up(&mut self, stage: u32) {
+        self.standing = Standing::SettingUp;
+        self.send(&ToAgent::SetUp { stage });
     }
 
     /// The host's clock offset before the start, once it is known.

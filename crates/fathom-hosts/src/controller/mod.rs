@@ -327,26 +327,30 @@ impl Controller<'_> {
         }
     }
 
-    /// Starts the earliest stage for which hosts are ready, once no other host can still become ready for it.
+    /// Has the earliest stage that a host has reached set up, then starts it, once no other host can still reach it.
     fn start_stage(&mut self) {
         let live = || self.members.iter().filter(|member| member.is_live());
-        let is_ready = |member: &Member| {
-            matches!(member.standing, Standing::Ready(_)) && member.clock_at_start().is_some()
-        };
-        if live().next().is_none() || !live().all(is_ready) {
+        if !live().all(|member| member.stage().is_some()) {
             return;
         }
-        let stage_of = |member: &Member| match member.standing {
-            Standing::Ready(stage) => Some(stage),
-            _ => None,
+        let Some(stage) = live().filter_map(Member::stage).min() else { return };
+        if live().any(|member| member.standing == Standing::Reached(stage)) {
+            let reached = |member: &&mut Member| member.standing == Standing::Reached(stage);
+            self.members.iter_mut().filter(reached).for_each(|member| member.set_up(stage));
+            return;
+        }
+        let is_measured = |member: &Member| {
+            matches!(member.standing, Standing::Reached(_)) || member.clock_at_start().is_some()
         };
-        let Some(stage) = live().filter_map(stage_of).min() else { return };
+        if !live().all(is_measured) {
+            return;
+        }
         let lead = LEAD_NS + LEAD_PER_HOST_NS * live().count() as u64;
         let instant = monotonic_ns() + lead;
         self.begun_ns.get_or_insert(instant);
         for member in &mut self.members {
-            if let (Some(at), Some(offset)) = (stage_of(member), member.clock_at_start())
-                && at == stage
+            if let (Standing::Ready(at), Some(offset)) = (&member.standing, member.clock_at_start())
+                && *at == stage
             {
                 member.go(stage, there(instant, offset));
             }

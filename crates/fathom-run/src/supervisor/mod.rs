@@ -74,6 +74,10 @@ pub trait Observer {
     fn interim_report(&mut self, report: &RunReport);
     /// A report every [`Options::snapshot`] that is not printed and does not close the interval.
     fn snapshot(&mut self, _report: &RunReport) {}
+    /// True if the workers of this stage may be set up, which opens their files. Called again until it is.
+    fn may_set_up(&mut self, _stage: u32) -> bool {
+        true
+    }
     /// Decides when the workers of a batch of this stage start, once all of them are ready. Called again until
     /// the gate is open.
     fn gate(&mut self, _stage: u32) -> Gate {

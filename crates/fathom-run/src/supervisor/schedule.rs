@@ -21,8 +21,11 @@ impl Supervisor<'_> {
         }
         loop {
             let runnable = self.runnable();
-            if !runnable.is_empty() {
-                return self.start_batch(&runnable);
+            if let Some(stage) = runnable.iter().map(|&index| self.plan.workers[index].stage).max() {
+                if self.observer.may_set_up(stage) {
+                    self.start_batch(&runnable);
+                }
+                return;
             }
             let stage_is_over = (0..self.tracked.len())
                 .filter(|&index| self.plan.workers[index].stage <= self.stage)

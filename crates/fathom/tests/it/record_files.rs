@@ -416,7 +416,9 @@ fn the_command_is_as_without_a_recorder() {
 fn names_of_files_are_recorded_only_if_wanted_and_parts_are_whole() {
     require!(can_record_files());
     let directory = scratch();
-    let script = "i=0; while [ $i -lt 60 ]; do echo x >> secret; sleep 0.02; i=$((i+1)); done";
+    // It goes on until the recorder has begun its third part.
+    let script = "i=0; while [ $i -lt 60 ] || [ ! -e p.0003.trace ]; do \
+                  echo x >> secret; sleep 0.02; i=$((i+1)); done; echo $i > count";
     let finished = Launch::fathom(directory.path())
         .words("record --files -o p.trace --split=300ms --")
         .argument("sh")
@@ -441,7 +443,8 @@ fn names_of_files_are_recorded_only_if_wanted_and_parts_are_whole() {
         assert!(recorded.calls.iter().filter(is_write).all(|call| recorded.tasks.contains_key(&call.tid)));
         writes += recorded.calls.iter().filter(is_write).count();
     }
-    assert_eq!(writes, 60);
+    let count = fs::read_to_string(directory.path().join("count")).expect("written by the command");
+    assert_eq!(writes, count.trim().parse::<usize>().expect("a number") + 1, "and that of the count");
     let refused = Launch::fathom(directory.path()).words("trace-to-job p.0001.trace").run();
     assert_eq!(refused.code(), 1);
     assert!(refused.stderr.contains("record again with --names"), "{}", refused.stderr);

@@ -149,6 +149,21 @@ fn a_data_set_is_divided_among_the_hosts_that_run_the_job() {
 }
 
 #[test]
+fn files_of_a_stage_are_opened_once_all_hosts_have_ended_the_one_before() {
+    fathom_only!();
+    let scratch = scratch();
+    // While the second host has nothing else to do, the file does not exist and then is too short.
+    let text = "[global]\nfilename=shared\nsize=1m\nbs=4k\nverify=crc32c\n\
+                [write]\nhost=a\nrw=write\ncreate_on_open=1\ndo_verify=0\nrate=2m\n\
+                [check]\nstonewall\nhost=b\nrw=write\nverify_only=1\n\
+                [again]\nstonewall\nrw=read\n";
+    std::fs::write(scratch.path().join("job.fio"), text).expect("written");
+    let document = document_of(over(scratch.path(), "a b").words("job.fio").words(JSON).run());
+    assert_eq!(json::integer(json::job(&document, "check"), "read/io_bytes"), 1 << 20);
+    assert_eq!(json::integer(json::job(&document, "again"), "read/io_bytes"), 2 << 20);
+}
+
+#[test]
 fn hosts_read_what_others_wrote() {
     fathom_only!();
     let scratch = scratch();

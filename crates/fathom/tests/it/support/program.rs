@@ -107,7 +107,10 @@ impl Finished {
         let is_information = |line: &&str| {
             INFORMATION.iter().any(|start| line.starts_with(start)) || line.contains(" : Saving output of ")
         };
-        let is_wait = |line: &&str| line.starts_with("fathom: ") && line.ends_with("Ctrl-C ends the wait\n");
+        let is_wait = |line: &&str| {
+            let is_silence = line.starts_with("fathom: host ") && line.contains(" has been silent for ");
+            is_silence || line.starts_with("fathom: ") && line.ends_with("Ctrl-C ends the wait\n")
+        };
         // fio examines all block devices, and those of other tests come and go.
         let is_gone = |line: &&str| *line == "stat: No such file or directory\n";
         self.stderr
@@ -127,7 +130,13 @@ impl Finished {
     /// Fails the test unless the program succeeded without any message.
     #[track_caller]
     pub(crate) fn expect_clean(self) -> Finished {
-        assert_eq!((self.code(), self.complaints().as_str()), (0, ""), "standard output: {}", self.stdout);
+        let (code, complaints) = (self.code(), self.complaints());
+        // The reason comes first, as the output may be long.
+        assert!(
+            code == 0 && complaints.is_empty(),
+            "exit status {code}, complaints: {complaints:?}, standard output: {}",
+            self.stdout
+        );
         self
     }
 }
