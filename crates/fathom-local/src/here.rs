@@ -42,6 +42,7 @@ pub fn options(tick: Option<Duration>) -> Options {
 pub fn why_not_started(error: &StartError) -> String {
     match error {
         StartError::Signal(signal) => format!("signal {signal} ended the run before it began"),
+        StartError::Layers(why) => format!("--layers: {why}; nothing was run"),
         StartError::Log { path, errno } => {
             format!("cannot write the log {}: {errno}; nothing was run", path.display())
         }

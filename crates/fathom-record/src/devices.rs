@@ -73,6 +73,15 @@ pub fn below(paths: &[PathBuf]) -> Result<Vec<RecordedDevice>, NoDevice> {
     Ok(found.into_values().collect())
 }
 
+/// The disk that has this device number, or of which it is a partition, and the first sector of that. Unlike
+/// [`below`], it does not descend to the members of dm and md devices. `None` if the kernel does not know it.
+pub fn disk_of(device: u64) -> Option<(RecordedDevice, u64)> {
+    let directory = fs::canonicalize(format!("/sys/dev/block/{}", numbers(device))).ok()?;
+    let part = part_of(directory);
+    let whole = Part { sectors: (0, u64::MAX), directory: part.directory };
+    Some((describe(&whole)?, part.sectors.0))
+}
+
 /// True if this file is on one of the devices: what is written to it is recorded, too.
 pub fn holds(devices: &[RecordedDevice], path: &Path) -> bool {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -110,18 +119,22 @@ fn descend(path: &Path, directory: PathBuf, level: usize, leaves: &mut Vec<Part>
     if !members.is_empty() {
         return members.into_iter().try_for_each(|member| descend(path, member, level + 1, leaves));
     }
+    leaves.push(part_of(directory));
+    Ok(())
+}
+
+/// The part of a disk that the device of this sysfs directory is.
+fn part_of(directory: PathBuf) -> Part {
     let number =
         |name: &str| -> Option<u64> { fs::read_to_string(directory.join(name)).ok()?.trim().parse().ok() };
     let size = number("size").unwrap_or(u64::MAX);
-    let part = match (directory.join("partition").exists(), directory.parent()) {
+    match (directory.join("partition").exists(), directory.parent()) {
         (true, Some(disk)) => {
             let start = number("start").unwrap_or(0);
             Part { directory: disk.to_owned(), sectors: (start, start.saturating_add(size)) }
         }
         _ => Part { sectors: (0, size), directory },
-    };
-    leaves.push(part);
-    Ok(())
+    }
 }
 
 fn describe(part: &Part) -> Option<RecordedDevice> {

@@ -59,6 +59,8 @@ pub(crate) struct Events {
     decoders: Vec<Decoder>,
     /// Offset of an event's number, of 16 bits.
     id: usize,
+    /// The directory of each event, and whether it has a number of sectors.
+    enabled: Vec<(String, bool)>,
 }
 
 /// One event, and where the name of the program that caused it is, if the kernel says so.
@@ -73,7 +75,7 @@ impl Events {
         instance: &Instance,
         filter: impl Fn(bool) -> String,
     ) -> Result<Events, RecordError> {
-        let mut decoders = Vec::new();
+        let (mut decoders, mut enabled) = (Vec::new(), Vec::new());
         let mut id = None;
         for kind in &KINDS {
             let directory = format!("events/block/{}", kind.name);
@@ -92,9 +94,22 @@ impl Events {
             let has_sectors = format.field("nr_sector").is_some();
             instance.write(&format!("{directory}/filter"), &filter(has_sectors))?;
             instance.write(&format!("{directory}/enable"), "1")?;
+            enabled.push((directory, has_sectors));
         }
         let id = id.ok_or_else(|| RecordError::Layout("events/block".to_owned()))?;
-        Ok(Events { decoders, id })
+        Ok(Events { decoders, id, enabled })
+    }
+
+    /// Replaces the filter of all events.
+    pub(crate) fn refilter(
+        &self,
+        instance: &Instance,
+        filter: impl Fn(bool) -> String,
+    ) -> Result<(), RecordError> {
+        let write = |(directory, has_sectors): &(String, bool)| {
+            instance.write(&format!("{directory}/filter"), &filter(*has_sectors))
+        };
+        self.enabled.iter().try_for_each(write)
     }
 
     /// The event in these bytes; `None` if it is not one of ours.

@@ -22,7 +22,7 @@ mod recorder;
 
 pub use buffers::Losses;
 pub use output::{Output, Parts};
-pub use recorder::{Batch, Recorder, Wishes};
+pub use recorder::{Batch, Recorder, Sample, Wishes};
 
 use fathom_errors::plain;
 use std::io;

@@ -8,6 +8,7 @@ use fathom_sys::clock;
 use fathom_trace::blktrace::{Event, code};
 use fathom_trace::side::{Lost, RecordedDevice};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// Names of programs that are remembered as written; more are written again.
 const MOST_NAMES: usize = 1 << 16;
@@ -21,6 +22,30 @@ pub struct Wishes {
     pub buffer_kib: u64,
     /// Record the names of programs.
     pub names: bool,
+}
+
+/// The part of the devices whose events are recorded: one region in `1 << shift`, each of 1 MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Binary logarithm of the number of regions of which one is recorded; 0 for all.
+    pub shift: u32,
+}
+
+impl Sample {
+    /// Binary logarithm of a region in sectors.
+    const REGION: u32 = 11;
+
+    /// Returns the bits of a sector's number that are zero in the sample.
+    fn mask(self) -> u64 {
+        ((1 << self.shift) - 1) << Sample::REGION
+    }
+
+    /// True if the sectors are in one region of the sample.
+    pub fn holds(self, sectors: &Range<u64>) -> bool {
+        let last = sectors.end.saturating_sub(1).max(sectors.start);
+        self.shift == 0
+            || sectors.start & self.mask() == 0 && sectors.start >> Sample::REGION == last >> Sample::REGION
+    }
 }
 
 /// Events sorted by time, with the names of newly seen processes and the gaps left by lost events.
@@ -42,6 +67,8 @@ pub struct Recorder {
     waiting: Vec<Event>,
     /// Start of the previous drain, `u64::MAX` after the stop. The next drain reads the last events up to this time.
     settled_ns: u64,
+    /// The value of `settled_ns` with which the last drain handed out events.
+    complete_ns: u64,
     /// Time of the last event handed out.
     handed_ns: u64,
     late: u64,
@@ -54,18 +81,31 @@ impl Recorder {
     pub fn start(wishes: &Wishes) -> Result<Recorder, RecordError> {
         let mut buffers = Buffers::new(wishes.buffer_kib)?;
         let guard = Guard::start(&mut [buffers.instance_mut()]);
-        let events = Events::enable(buffers.instance(), |has_sectors| filter(&wishes.devices, has_sectors))?;
+        let all = Sample::default();
+        let events =
+            Events::enable(buffers.instance(), |has_sectors| filter(&wishes.devices, all, has_sectors))?;
         buffers.start()?;
         Ok(Recorder {
             buffers,
             events,
             waiting: Vec::new(),
             settled_ns: 0,
+            complete_ns: 0,
             handed_ns: 0,
             late: 0,
             seen_names: wishes.names.then(HashSet::new),
             _guard: guard,
         })
+    }
+
+    /// Records other devices, or another part of them, from now on.
+    pub fn watch(&mut self, devices: &[RecordedDevice], sample: Sample) -> Result<(), RecordError> {
+        self.events.refilter(self.buffers.instance(), |has_sectors| filter(devices, sample, has_sectors))
+    }
+
+    /// Time in monotonic ns up to which [`drain`](Recorder::drain) has handed out all events.
+    pub fn handed_out_until(&self) -> u64 {
+        self.complete_ns
     }
 
     /// What the kernel has lost so far.
@@ -113,6 +153,7 @@ impl Recorder {
         }
         batch.events.extend_from_slice(&self.waiting[..count]);
         self.waiting.drain(..count);
+        self.complete_ns = self.settled_ns;
         self.settled_ns = self.settled_ns.max(now);
         Ok(most)
     }
@@ -139,7 +180,11 @@ fn note_name(seen: &mut HashSet<(u32, Vec<u8>)>, event: Event, name: &[u8], name
 }
 
 /// The kernel's filter of these devices; events without a number of sectors have no exception for flushes, which have no place.
-fn filter(devices: &[RecordedDevice], has_sectors: bool) -> String {
+fn filter(devices: &[RecordedDevice], sample: Sample, has_sectors: bool) -> String {
+    if devices.is_empty() {
+        // No device has this number; without a filter, all would be recorded.
+        return "dev == 0".to_owned();
+    }
     let one = |device: &RecordedDevice| {
         let number = device.device.major << 20 | device.device.minor;
         let (first, end) = device.recorded;
@@ -149,5 +194,9 @@ fn filter(devices: &[RecordedDevice], has_sectors: bool) -> String {
         let flushes = if has_sectors { " || nr_sector == 0" } else { "" };
         format!("(dev == {number} && ((sector >= {first} && sector < {end}){flushes}))")
     };
-    devices.iter().map(one).collect::<Vec<_>>().join(" || ")
+    let devices = devices.iter().map(one).collect::<Vec<_>>().join(" || ");
+    match sample.mask() {
+        0 => devices,
+        mask => format!("({devices}) && !(sector & {mask})"),
+    }
 }

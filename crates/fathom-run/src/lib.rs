@@ -12,6 +12,7 @@ pub mod files;
 pub mod idleness;
 pub mod invariant;
 mod io;
+mod layers;
 mod limits;
 pub mod logs;
 pub mod message;

@@ -2,6 +2,7 @@
 
 use crate::crew::job_start_ms;
 pub use crate::crew::{Order, Stage};
+use crate::layers::LayerRegion;
 use crate::logs::LogRegion;
 use crate::plan::model::priority::DIRECTIONS_WITH_PRIORITY;
 use crate::plan::{Plan, WorkerPlan};
@@ -353,6 +354,7 @@ pub struct Region {
     /// The first unit of each worker, and the number of its units.
     unit_ranges: Vec<(usize, usize)>,
     logs: Option<LogRegion>,
+    layers: Option<LayerRegion>,
     zones: Option<ZoneTable>,
     priorities: Option<Mapping>,
     /// The first priority sample of each worker, and their number.
@@ -366,6 +368,7 @@ impl Region {
     pub fn for_plan(plan: &Plan) -> Result<Region, Errno> {
         let depths: Vec<u32> = plan.workers.iter().map(|worker| worker.depth).collect();
         let logs = if plan.keeps_logs() { Some(LogRegion::new(plan)?) } else { None };
+        let layers = if plan.layers { Some(LayerRegion::new(plan)?) } else { None };
         let mut next = 0;
         let priority_ranges: Vec<(usize, usize)> = plan
             .workers
@@ -386,7 +389,7 @@ impl Region {
         let block_errors = OfSome::of_workers(plan, |worker| worker.block_bytes.is_some())?;
         let zones = ZoneTable::for_plan(plan)?;
         let region = Region::new(&depths)?;
-        Ok(Region { logs, zones, priorities, priority_ranges, arrivals, block_errors, ..region })
+        Ok(Region { logs, layers, zones, priorities, priority_ranges, arrivals, block_errors, ..region })
     }
 
     /// Allocates memory for workers with these queue depths. Pages cost nothing until a worker touches them.
@@ -407,6 +410,7 @@ impl Region {
             units,
             unit_ranges,
             logs: None,
+            layers: None,
             zones: None,
             priorities: None,
             priority_ranges: Vec::new(),
@@ -441,6 +445,11 @@ impl Region {
     /// Shared memory of the logs; `None` if the plan keeps none.
     pub(crate) fn logs(&self) -> Option<&LogRegion> {
         self.logs.as_ref()
+    }
+
+    /// Shared memory of the layers; `None` if the plan records none.
+    pub(crate) fn layers(&self) -> Option<&LayerRegion> {
+        self.layers.as_ref()
     }
 
     /// Shared table of zones; `None` if no job uses zones.

@@ -17,6 +17,7 @@ pub mod hosts;
 pub mod inference;
 pub mod interval;
 pub mod latency;
+pub mod layers;
 pub mod limits;
 pub mod live;
 pub mod moment;

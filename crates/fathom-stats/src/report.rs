@@ -11,6 +11,7 @@ use crate::host::HostReport;
 use crate::hosts::HostsReport;
 use crate::interval::IntervalReport;
 use crate::latency::LatencyStats;
+use crate::layers::{LayerRun, LayerStats};
 use crate::limits::GroupLimits;
 use crate::moment::{JobMoment, WallSpan};
 use crate::mounts::MountReport;
@@ -70,6 +71,9 @@ pub struct RunReport {
     /// Idleness of the processors, with `--idle-prof`.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,
+    /// What recording the layers cost and lost, with `--layers`.
+    #[serde(default)]
+    pub layers: Option<LayerRun>,
     /// The interval since the run's previous report, if there are reports at intervals.
     #[serde(default)]
     pub interval: Option<IntervalReport>,
@@ -282,6 +286,9 @@ pub struct DirectionReport {
     /// Scheduled arrivals; `None` unless the loop is open.
     #[serde(default)]
     pub arrivals: Option<ArrivalsReport>,
+    /// Where the time of the I/Os went, with `--layers`.
+    #[serde(default)]
+    pub layers: Option<LayerStats>,
 }
 
 /// The latency of the I/Os of one priority.
@@ -546,6 +553,9 @@ impl DirectionReport {
         }
         if let Some(theirs) = &other.arrivals {
             self.arrivals.get_or_insert_default().merge(theirs);
+        }
+        if let Some(theirs) = &other.layers {
+            self.layers.get_or_insert_default().merge(theirs);
         }
     }
 

@@ -558,11 +558,11 @@ pub fn batch_bucket(batch: u32) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn zeroed() -> LatencySamples {
+    pub(crate) fn zeroed() -> LatencySamples {
         let samples = LatencySamples {
             count: AtomicU64::new(0),
             sum_ns: AtomicU64::new(0),

@@ -7,6 +7,7 @@ use crate::blktrace::{Event, SECTOR, TraceAction};
 use crate::names::Device;
 use fathom_stats::Direction;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Maximum number of requests in flight that are tracked. Without a limit, requests of traces without
 /// completions would accumulate.
@@ -114,6 +115,11 @@ impl Follower {
             }
             TraceAction::BackMerge | TraceAction::FrontMerge | TraceAction::Note | TraceAction::Other => {}
         }
+    }
+
+    /// True if a request that is not complete begins within these sectors of a device.
+    pub fn is_pending(&self, device: Device, sectors: Range<u64>) -> bool {
+        self.pending.range((device, sectors.start)..(device, sectors.end)).next().is_some()
     }
 
     /// Returns the number of requests in flight.

@@ -99,6 +99,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "fathom-errors",
             "fathom-logs",
             "fathom-random",
+            "fathom-record",
             "fathom-spec",
             "fathom-stats",
             "fathom-sys",

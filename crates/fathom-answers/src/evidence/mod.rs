@@ -4,6 +4,7 @@
 pub(crate) mod arrivals;
 pub(crate) mod asked;
 pub(crate) mod groups;
+pub(crate) mod layers;
 pub(crate) mod mounts;
 pub(crate) mod others;
 pub(crate) mod outages;

@@ -2,7 +2,7 @@
 
 use super::{hosts, job, verdict};
 use crate::checks;
-use crate::evidence::{Evidence, arrivals, mounts};
+use crate::evidence::{Evidence, arrivals, layers, mounts};
 use crate::figures;
 use crate::quick;
 use crate::shapes;
@@ -89,9 +89,9 @@ fn report_job(evidence: &Evidence<'_>, text: &mut String) {
     }
     for (direction, figures) in evidence.job.active() {
         let (_, many) = verb(direction);
-        let of_arrivals = arrivals::told(many, figures);
+        let remarks = arrivals::told(many, figures).into_iter().chain(layers::told(many, figures));
         for sentence in
-            rates(direction, figures).into_iter().chain(latencies(direction, figures)).chain(of_arrivals)
+            rates(direction, figures).into_iter().chain(latencies(direction, figures)).chain(remarks)
         {
             let _ = writeln!(text, "  * {sentence}");
         }

@@ -6,7 +6,9 @@ use super::chart::{Axis, Chart, Figure, Series};
 use crate::figures;
 use crate::shapes::{Moment, Shapes, Subject, depth_range};
 use crate::table::{Align, Table};
+use fathom_results::model::MadeOf;
 use fathom_stats::Direction;
+use fathom_stats::layers::{Layer, Made};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use maud::{Markup, Render, html};
 
@@ -24,8 +26,9 @@ pub(super) fn of(subject: &Subject, id: &str) -> Vec<Figure> {
         rate(subject, id, "bandwidth", "Bandwidth over time", "MB/s", Unit::Bandwidth, bandwidth),
         rate(subject, id, "iops", "I/Os per second over time", "IOPS", Unit::Count, |moment| moment.iops),
     ];
+    let layers = subject.directions.iter().map(|direction| layers(direction, id));
     let latencies = subject.directions.iter().map(|direction| latency_over_time(direction, id));
-    before.into_iter().chain(latencies).chain([depths(subject, id)]).flatten().collect()
+    before.into_iter().chain(layers).chain(latencies).chain([depths(subject, id)]).flatten().collect()
 }
 
 /// Places charts side by side, as many as fit.
@@ -257,6 +260,44 @@ pub(crate) fn limits(ns: u64) -> (f64, f64) {
     let above = coarse_value_of(bin + 1) as f64;
     let ns = ns.max(1) as f64;
     ((ns * below).sqrt(), (ns * above).sqrt())
+}
+
+/// What the latencies of a direction are made of; `None` without layers.
+fn layers(direction: &Shapes, id: &str) -> Option<Figure> {
+    let made: Vec<Made> = direction.made_of.iter().map(MadeOf::made).collect();
+    if made.is_empty() {
+        return None;
+    }
+    let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Row };
+    let y = Axis {
+        label: "share of the latency".into(),
+        scale: Scale::Linear { max: 100.0 },
+        unit: Unit::Percent,
+    };
+    let mut chart = Chart::new(&format!("Where the time of {}s goes", direction.name), x, y);
+    let names = direction.made_of.iter().map(|made| match made.percentile {
+        Some(percent) => format!("p{percent}"),
+        None => "mean".to_owned(),
+    });
+    let names: Vec<String> = names.collect();
+    let share = |made: &Made, layer: Layer| {
+        100.0 * made.layers_ns[layer as usize] as f64 / made.total_ns.max(1) as f64
+    };
+    let parts: Vec<(&str, Vec<f64>)> = Layer::ALL
+        .into_iter()
+        .map(|layer| (layer.word(), made.iter().map(|made| share(made, layer)).collect()))
+        .collect();
+    chart.stacks(&names, &parts);
+    let right = Align::Right;
+    let headings = [("latency", Align::Left), ("in all", right)];
+    let of_layers = Layer::ALL.map(|layer| (layer.word(), right));
+    let mut table = Table::new(&[&headings[..], &of_layers[..]].concat());
+    for (name, made) in names.into_iter().zip(&made) {
+        let values = std::iter::once(made.total_ns).chain(made.layers_ns);
+        let values = values.map(|ns| figures::duration(ns as f64));
+        table.row(std::iter::once(name).chain(values).collect());
+    }
+    Some(chart.figure(&format!("{id}-{}-layers", direction.name), &table))
 }
 
 fn depths(subject: &Subject, id: &str) -> Option<Figure> {

@@ -190,12 +190,12 @@ fn section(run: &RunResult, number: usize) -> Markup {
 
 /// The section of a job, or of all jobs together.
 fn section_of(run: &RunResult, subject: &Subject, evidence: Option<&Evidence<'_>>, id: &str) -> Markup {
-    let arrivals = subject.directions.iter().flat_map(|direction| direction.arrivals.clone());
+    let remarks = subject.directions.iter().flat_map(|direction| direction.remarks.clone());
     let by_engine = evidence.map(Evidence::told_by_engine).unwrap_or_default();
     html! {
         h3 id=(id) { (subject.name) }
         @if let Some(evidence) = evidence { (verdict(evidence)) }
-        (sentences(arrivals.chain(by_engine)))
+        (sentences(remarks.chain(by_engine)))
         (charts::charts(charts::of(subject, id)))
         (what_is_missing(run, subject))
     }

@@ -8,8 +8,9 @@ use distribution::ASKED_FOR;
 pub(crate) use distribution::{Bin, curve};
 pub(crate) use timeline::Moment;
 
-use crate::evidence::{Evidence, arrivals};
-use fathom_results::model::{JobResult, TimelineJobResult};
+use crate::evidence::{Evidence, arrivals, layers};
+use fathom_results::DirectionResult;
+use fathom_results::model::{JobResult, MadeOf, TimelineJobResult};
 use fathom_results::{LatencyResult, RunResult};
 use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram};
@@ -44,8 +45,10 @@ pub(crate) struct Shapes {
     known: Vec<(f64, f64)>,
     /// Known percentiles of response times; empty in a closed loop.
     pub(crate) response: Vec<(f64, f64)>,
-    /// Sentences about the arrivals of the direction; none in a closed loop.
-    pub(crate) arrivals: Vec<String>,
+    /// Sentences about the arrivals of an open loop, and about layers if they were recorded.
+    pub(crate) remarks: Vec<String>,
+    /// Latencies and the layers that they are made of; empty without layers.
+    pub(crate) made_of: Vec<MadeOf>,
     /// The distribution of latencies; empty without a histogram.
     pub(crate) distribution: Vec<Bin>,
     /// Points in order of time; empty without a timeline.
@@ -103,7 +106,8 @@ fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
             curve: curve_of(latency),
             known: known(|percent| latency.percentile(percent)),
             response: figures.response.as_ref().map(curve_of).unwrap_or_default(),
-            arrivals: arrivals::told(&format!("{name}s"), figures),
+            remarks: remarks(name, figures),
+            made_of: figures.layers.as_ref().map(|layers| layers.made_of.clone()).unwrap_or_default(),
             distribution: distribution_of(latency, job, &timeline),
             timeline: timeline::without_part_ends(timeline, figures.runtime_ms),
         }
@@ -114,6 +118,12 @@ fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
         directions: directions.collect(),
         depths: job.iodepth_level.clone(),
     }
+}
+
+fn remarks(name: &str, figures: &DirectionResult) -> Vec<String> {
+    let many = format!("{name}s");
+    let arrivals = arrivals::told(&many, figures);
+    arrivals.into_iter().chain(layers::told(&many, figures)).collect()
 }
 
 fn known(percentile: impl Fn(f64) -> Option<f64>) -> Vec<(f64, f64)> {
@@ -190,7 +200,8 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
             Some(at_most(*found.first()?, max_ns as u64) as f64)
         }),
         response: Vec::new(),
-        arrivals: Vec::new(),
+        remarks: Vec::new(),
+        made_of: Vec::new(),
         distribution,
         timeline,
     })

@@ -119,7 +119,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     } else {
         text.push_str(&summary(result, &shown, screen));
         text.extend(result.hosts.as_ref().map(|hosts| of_hosts(hosts, screen)));
-        text.push_str(&of_arrivals(&shown, screen));
+        text.push_str(&remarks(&shown, screen));
         text.push_str(&of_engines(result, &shown, screen));
         text.push_str(&trust(result, screen));
     }
@@ -143,11 +143,11 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     text + "\n"
 }
 
-/// Sentences about open loops.
-fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
+/// Sentences about open loops and layers.
+fn remarks(shown: &[&Subject], screen: Screen) -> String {
     let mut text = String::new();
     for subject in shown {
-        for sentence in subject.directions.iter().flat_map(|direction| &direction.arrivals) {
+        for sentence in subject.directions.iter().flat_map(|direction| &direction.remarks) {
             text.push_str(&columns::wrapped(&format!("  * {}: {sentence}", subject.name), screen.width));
         }
     }

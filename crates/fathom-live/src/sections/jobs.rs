@@ -4,6 +4,7 @@ use super::table::{Column, Columns};
 use super::{first_row, rows};
 use crate::look::Look;
 use crate::state::{State, count, latency, printable};
+use fathom_stats::layers::Made;
 use fathom_stats::live::{LiveJob, RunState};
 use fathom_stats::{Direction, PerDirection};
 use ratatui::buffer::Buffer;
@@ -11,7 +12,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 /// The columns after the name, from left to right.
-static COLUMNS: [Column<LiveJob>; 13] = [
+static COLUMNS: [Column<LiveJob>; 14] = [
     Column { title: "state", width: 10, rank: 0, text: |job, _| word(leading(job)).to_owned() },
     Column { title: "clones", width: 8, rank: 5, text: |job, _| clones(job) },
     Column { title: "rate", width: 10, rank: 1, text: |job, state| state.rate(total(&job.bytes_per_second)) },
@@ -40,11 +41,16 @@ static COLUMNS: [Column<LiveJob>; 13] = [
         text: |job, _| format!("{}/{}{}", count(job.in_flight), count(job.asked_depth), waiting(job)),
     },
     Column { title: "errors", width: 7, rank: 4, text: |job, _| count(job.errors) },
+    Column { title: "most time in", width: 17, rank: 3, text: |job, _| largest_layer(job) },
 ];
+/// The last column is for runs with layers.
+const WITHOUT_LAYERS: usize = COLUMNS.len() - 1;
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, scroll: usize, look: Look) {
     let jobs = &state.details.jobs;
-    let columns = Columns::of(&COLUMNS, area.width, jobs.iter().map(|job| job.name.as_str()));
+    let has_layers = jobs.iter().any(|job| job.layers.is_some());
+    let columns = if has_layers { &COLUMNS[..] } else { &COLUMNS[..WITHOUT_LAYERS] };
+    let columns = Columns::of(columns, area.width, jobs.iter().map(|job| job.name.as_str()));
     let (titles, area) = first_row(area);
     let shown = usize::from(area.height).min(jobs.len());
     let first = first_shown(scroll, shown, jobs.len());
@@ -90,6 +96,19 @@ fn clones(job: &LiveJob) -> String {
     format!("{under_way}/{}", job.states.len())
 }
 
+/// Formats the layer in which the I/Os of the last interval spent most of their time, and its share.
+fn largest_layer(job: &LiveJob) -> String {
+    let Some(layers) = job.layers else { return String::new() };
+    let made = Made { total_ns: layers.iter().sum(), layers_ns: layers };
+    match made.total_ns {
+        0 => "-".to_owned(),
+        _ => {
+            let (layer, share) = made.largest();
+            format!("{} {:.0}%", layer.word(), 100.0 * share)
+        }
+    }
+}
+
 /// Formats the number of I/Os of an open loop that are due but have to wait for a free slot.
 fn waiting(job: &LiveJob) -> String {
     job.waiting
@@ -130,12 +149,21 @@ mod tests {
     #[test]
     fn columns_go_by_rank() {
         let titles = |width| {
-            fitting(&COLUMNS, width, 12).iter().map(|column| column.title).collect::<Vec<_>>().join(" ")
+            let columns = fitting(&COLUMNS[..WITHOUT_LAYERS], width, 12);
+            columns.iter().map(|column| column.title).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(titles(20), "state");
         assert_eq!(titles(40), "state rate p99");
         assert_eq!(titles(80), "state clones rate IOPS p99 in flight errors");
         assert_eq!(fitting(&COLUMNS, 200, 12).len(), COLUMNS.len());
+    }
+
+    #[test]
+    fn the_largest_layer_is_named_with_its_share() {
+        let job = |layers| LiveJob { layers, ..LiveJob::default() };
+        assert_eq!(largest_layer(&job(Some([5, 10, 80, 5]))), "device 80%");
+        assert_eq!(largest_layer(&job(Some([0; 4]))), "-");
+        assert_eq!(largest_layer(&job(None)), "");
     }
 
     #[test]

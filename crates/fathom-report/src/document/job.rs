@@ -4,8 +4,8 @@ use super::latency::{bins, latency, percentiles};
 use crate::shares;
 use fathom_results::figure;
 use fathom_results::model::{
-    ArrivalsResult, BlockErrorResult, BlockStates, DirectionResult, EngineResult, JobResult, PriorityResult,
-    SteadyStateResult, SteadyStateWindow, SyncResult,
+    ArrivalsResult, BlockErrorResult, BlockStates, DirectionResult, EngineResult, JobResult, LayersResult,
+    PriorityResult, SteadyStateResult, SteadyStateWindow, SyncResult,
 };
 use fathom_stats::arrivals::ArrivalsReport;
 use fathom_stats::block_errors::BlockErrorReport;
@@ -112,6 +112,10 @@ fn direction(
         lat: latency(&report.lat, view, view.lat_percentiles, with_bins),
         response: report.arrivals.as_ref().map(|all| latency(&all.response, view, true, with_bins)),
         arrivals: report.arrivals.as_ref().map(|all| arrivals(all, view, with_bins)),
+        layers: report
+            .layers
+            .as_ref()
+            .map(|all| LayersResult::of(all, |stats| latency(stats, view, true, with_bins))),
         priorities: priorities.iter().map(|entry| priority(entry, view, with_bins)).collect(),
         bw_min: report.bw.min as f64,
         bw_max: report.bw.max as f64,

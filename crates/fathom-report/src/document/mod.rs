@@ -56,6 +56,7 @@ fn measured(report: &RunReport, with_bins: bool) -> RunResult {
         disk_util: devices(&report.disks),
         cpu_idleness: report.idleness.as_ref().map(idleness).unwrap_or_default(),
         slices: report.slices.as_ref().map(slices),
+        layers: report.layers.clone(),
         choices: report.choices.clone(),
         verification: report.verification.iter().map(verification).collect(),
         replays: report.replays.iter().map(|entry| replay(entry, with_bins)).collect(),

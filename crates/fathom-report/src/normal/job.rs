@@ -2,7 +2,7 @@
 
 use super::latency::{append_line, append_percentiles, append_whole_percentiles};
 use super::steady;
-use super::{arrivals, block_errors};
+use super::{arrivals, block_errors, layers};
 use crate::ctime::ctime;
 use crate::scale::{Scale, duration};
 use crate::shares;
@@ -143,6 +143,9 @@ fn append_direction(
     append_direction_percentiles(text, job, direction, form);
     if let Some(arrivals) = &direction.arrivals {
         arrivals::append(text, arrivals, &scale);
+    }
+    if let Some(layers) = &direction.layers {
+        layers::append(text, layers);
     }
     append_samples(text, job, direction, group_rate);
     // Parsers of fio's report expect latencies immediately after the first line.

@@ -7,6 +7,7 @@ mod group;
 mod hosts;
 mod job;
 mod latency;
+mod layers;
 mod slices;
 mod steady;
 
@@ -41,6 +42,9 @@ impl Format for Normal {
         }
         if let Some(idleness) = &report.idleness {
             append_idleness(&mut text, idleness);
+        }
+        if let Some(run) = &report.layers {
+            layers::append_run(&mut text, run);
         }
         if !report.notes.is_empty() {
             text.push('\n');

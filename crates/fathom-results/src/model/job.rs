@@ -1,6 +1,7 @@
 //! The figures of a job: one clone, or several merged ones.
 
 use super::latency::LatencyResult;
+use super::layers::LayersResult;
 use crate::{lenient, written};
 use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,9 @@ pub struct DirectionResult {
     /// Arrivals of an open loop: due and waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsResult>,
+    /// Where the time of the I/Os went, with `--layers`.
+    #[serde(deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
+    pub layers: Option<LayersResult>,
     /// Latency per I/O priority, if there were several.
     #[serde(rename = "prios", deserialize_with = "lenient::parts", skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityResult>,

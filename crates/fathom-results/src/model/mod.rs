@@ -4,12 +4,14 @@
 mod findings;
 mod job;
 mod latency;
+mod layers;
 mod machine;
 mod quick;
 mod timeline;
 
 pub use fathom_stats::facts::{ClockFacts, DeviceFacts, HoleFacts, MemoryFacts, RunFacts, StopFacts};
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport, LoopFileReport};
+pub use fathom_stats::layers::LayerRun;
 pub use findings::{
     FindingResult, LatenessResult, ReplayResult, SliceResult, SlicesResult, VerdictResult, Verification,
 };
@@ -18,6 +20,7 @@ pub use job::{
     SteadyStateResult, SteadyStateWindow, SyncResult,
 };
 pub use latency::LatencyResult;
+pub use layers::{LayersResult, MadeOf};
 pub use machine::{
     DiskResult, GroupLimits, IoLimit, JobChoices, MountReport, ProcessorLimit, ProcessorShares, StageResult,
 };
@@ -77,6 +80,13 @@ pub struct RunResult {
         skip_serializing_if = "Option::is_none"
     )]
     pub slices: Option<SlicesResult>,
+    /// What recording the layers cost and lost, with `--layers`.
+    #[serde(
+        rename = "fathom layers",
+        deserialize_with = "lenient::part",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub layers: Option<LayerRun>,
     /// How the jobs were run; empty in results of fio.
     #[serde(rename = "fathom jobs", skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<JobChoices>,

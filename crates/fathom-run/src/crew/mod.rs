@@ -6,8 +6,8 @@
 //! are. [`LocalCrew`] runs them on this machine, in processes that share memory with the caller; workers on
 //! other machines need another implementation.
 //!
-//! There are three traits: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written with
-//! them, and [`Machine`] about the machine they run on. Logs and devices are on the workers' host, so a remote
+//! There are four traits: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written with
+//! them, [`LayerKeeper`] about where their time goes, and [`Machine`] about the machine they run on. Logs and devices are on the workers' host, so a remote
 //! crew reports those of its host.
 //!
 //! All data that passes through these traits can be serialised.
@@ -32,6 +32,7 @@ use fathom_stats::Direction;
 use fathom_stats::Histogram;
 use fathom_stats::facts::RunFacts;
 use fathom_stats::host::HostReport;
+use fathom_stats::layers::LayerRun;
 use fathom_stats::live::LiveDisk;
 use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport};
@@ -43,7 +44,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The workers of a run.
-pub trait Crew: LogKeeper + Machine {
+pub trait Crew: LogKeeper + LayerKeeper + Machine {
     /// Starts the process that examines and lays out the files of these workers, one after the other.
     /// [`Event::LayoutEnded`] reports its end, even if workers were told to stop. Returns its process ID.
     fn lay_out(&mut self, workers: &[usize]) -> Result<u32, Refusal>;
@@ -111,6 +112,30 @@ pub trait LogKeeper {
 
     /// Losses in the logs, and what logging cost the workers.
     fn log_losses(&self) -> LogLosses;
+}
+
+/// The layers of the I/Os of a run (`--layers`), recorded while it runs. The defaults are those of a run without.
+pub trait LayerKeeper {
+    /// Begins to record. An error says why that is impossible, and what to do.
+    fn begin_layers(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Records the devices of all workers that are ready. Called before workers start.
+    fn watch_layers(&mut self) {}
+
+    /// Counts what is left after the last worker has ended.
+    fn finish_layers(&mut self) {}
+
+    /// Time in ns that a worker's I/Os have spent in each layer so far; `None` without recording.
+    fn layer_sums(&self, _worker: usize) -> Option<[u64; 4]> {
+        None
+    }
+
+    /// What recording cost and lost; `None` without recording. The layers themselves are among the figures.
+    fn layers(&self) -> Option<LayerRun> {
+        None
+    }
 }
 
 /// Why idleness is not measured.

@@ -23,6 +23,7 @@ struct Figures {
     ios: PerDirection<u64>,
     latencies: PerDirection<Histogram>,
     latency_counts: PerDirection<u64>,
+    layers: [u64; 4],
 }
 
 /// Change of a clone's figures between two ticks.
@@ -32,6 +33,8 @@ struct Difference {
     ios: PerDirection<u64>,
     /// Completion latencies of all directions, merged.
     latency: Histogram,
+    /// Time in each layer, if it is recorded.
+    layers: Option<[u64; 4]>,
 }
 
 impl DetailWatch {
@@ -92,6 +95,11 @@ impl Supervisor<'_> {
                     sum.ios[direction] += new.ios[direction];
                 }
                 sum.latency.merge(&new.latency);
+                if let Some(now) = self.crew.layer_sums(index) {
+                    let before = std::mem::replace(&mut watch.before[index].layers, now);
+                    let sum = sum.layers.get_or_insert_default();
+                    (0..now.len()).for_each(|layer| sum[layer] += now[layer].saturating_sub(before[layer]));
+                }
             }
             everything.merge(&sum.latency);
             details.jobs.push(self.live_job(members, &states, sum, interval_ns));
@@ -128,6 +136,7 @@ impl Supervisor<'_> {
             asked_depth: moment.asked_depth,
             errors: moment.errors,
             waiting: moment.waiting,
+            layers: sum.layers,
         }
     }
 }

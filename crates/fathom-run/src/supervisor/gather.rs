@@ -86,6 +86,7 @@ impl Supervisor<'_> {
             span,
             hosts: None,
             idleness: self.idleness(),
+            layers: self.crew.layers(),
             disks: self.crew.disks(),
             mounts: if is_last { self.crew.mounts() } else { Vec::new() },
             stages: Vec::new(),

@@ -192,6 +192,8 @@ pub enum StartError {
     Signals(Refused),
     /// A signal to end arrived before anything had started.
     Signal(i32),
+    /// The layers cannot be recorded, for this reason.
+    Layers(String),
     /// A log file could not be opened.
     Log {
         /// The file.
@@ -335,6 +337,7 @@ pub fn supervise(
         waiting_lines: watch::WaitingLines::default(),
     };
     supervisor.open_logs()?;
+    supervisor.crew.begin_layers().map_err(StartError::Layers)?;
     supervisor.make_control_groups();
     supervisor.prepare_files();
     supervisor.measure_idleness();
@@ -346,6 +349,7 @@ pub fn supervise(
     supervisor.run_all();
     let groups_that_stay = supervisor.crew.remove_control_groups();
     supervisor.notes.extend(groups_that_stay);
+    supervisor.crew.finish_layers();
     supervisor.finish_logs();
     supervisor.say_stuck();
     Ok(supervisor.outcome())

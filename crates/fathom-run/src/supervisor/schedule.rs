@@ -124,6 +124,7 @@ impl Supervisor<'_> {
                 continue;
             }
             // Slow preparations are done now, before the agreed start time.
+            self.crew.watch_layers();
             for &index in &members {
                 if self.plan.workers[index].report.watches_disks {
                     self.crew.watch_disks(index);

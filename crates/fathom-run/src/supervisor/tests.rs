@@ -3,8 +3,8 @@
 
 use super::{Observer, Options, Outcome, SliceRule, supervise};
 use crate::crew::{
-    Crew, Event, Figures, GroupFailure, IdlenessError, InFlight, LatencyKind, LogError, LogKeeper, LogLosses,
-    LogState, Lost, Machine, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
+    Crew, Event, Figures, GroupFailure, IdlenessError, InFlight, LatencyKind, LayerKeeper, LogError,
+    LogKeeper, LogLosses, LogState, Lost, Machine, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
 };
 use crate::message::{Envelope, Message};
 use crate::plan::Plan;
@@ -209,6 +209,8 @@ impl LogKeeper for Elsewhere {
         LogLosses::default()
     }
 }
+
+impl LayerKeeper for Elsewhere {}
 
 impl Machine for Elsewhere {
     fn make_control_groups(&mut self) -> Vec<GroupFailure> {

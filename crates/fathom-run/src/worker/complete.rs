@@ -155,6 +155,9 @@ impl Worker<'_> {
             let own = self.features.command_priority.as_ref().map(|priority| priority.value_of(unit));
             log.record(unit, direction, submission, clat, own, now);
         }
+        if let Some(layers) = &mut self.features.layers {
+            layers.record(unit, direction, submission, clat, now);
+        }
         if self.features.timed.is_some() {
             self.settle_arrival(slot, unit, direction, now);
         }

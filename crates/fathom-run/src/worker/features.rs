@@ -5,6 +5,7 @@ use super::followers::block_errors::BlockErrors;
 use super::followers::command_priority::CommandPriority;
 use super::followers::issue_log::IssueLog;
 use super::followers::latency_target::LatencySearch;
+use super::followers::layers::LayerMarks;
 use super::followers::logging::Recorder;
 use super::gates::admission::Admission;
 use super::gates::flow::Flow;
@@ -29,6 +30,8 @@ pub(super) struct Features<'a> {
     /// Verification.
     pub(super) verifier: Option<Box<Verifier<'a>>>,
     pub(super) log: Option<Box<Recorder<'a>>>,
+    /// `--layers`.
+    pub(super) layers: Option<Box<LayerMarks<'a>>>,
     pub(super) flow: Option<Box<Flow<'a>>>,
     pub(super) command_priority: Option<Box<CommandPriority<'a>>>,
     /// `block_error_percentiles`.
@@ -53,6 +56,7 @@ impl Features<'_> {
             timed,
             verifier,
             log,
+            layers,
             flow,
             command_priority,
             block_errors,
@@ -67,6 +71,7 @@ impl Features<'_> {
             | timed.needs()
             | verifier.needs()
             | log.needs()
+            | layers.needs()
             | flow.needs()
             | command_priority.needs()
             | block_errors.needs()

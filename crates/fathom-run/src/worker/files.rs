@@ -113,6 +113,12 @@ fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Result<()
     }
 }
 
+/// The paths of a worker's files, by number.
+pub(crate) fn paths(context: &WorkerContext<'_>) -> Vec<PathBuf> {
+    let entries = files::resolve(&*storage_of(context), context.worker_plan()).unwrap_or_default();
+    entries.into_iter().map(|entry| entry.path).collect()
+}
+
 fn storage_of(context: &WorkerContext<'_>) -> Box<dyn Storage> {
     (context.engine.storage)(context.plan.job_of(context.worker_plan()))
 }

@@ -462,6 +462,9 @@ impl Worker<'_> {
         if let Some(log) = &mut self.features.log {
             log.begin(now);
         }
+        if let Some(layers) = &mut self.features.layers {
+            layers.anchor(now);
+        }
         self.block.start_ns.store(now.ns, Relaxed);
         if !runtime.is_zero() {
             let deadline = now.ns + runtime.as_nanos() as u64;
@@ -484,6 +487,9 @@ impl Worker<'_> {
         }
         if let Some(log) = &mut self.features.log {
             log.anchor(moment);
+        }
+        if let Some(layers) = self.features.layers.as_mut().filter(|layers| layers.has_begun()) {
+            layers.anchor(moment);
         }
         if let Some(log) = &mut self.features.issue_log {
             log.anchor(moment);

@@ -7,6 +7,7 @@ use super::followers::block_errors::BlockErrors;
 use super::followers::command_priority::CommandPriority;
 use super::followers::issue_log::IssueLog;
 use super::followers::latency_target::LatencySearch;
+use super::followers::layers::LayerMarks;
 use super::followers::logging::Recorder;
 use super::gates::admission::Admission;
 use super::gates::flow::Flow;
@@ -161,6 +162,7 @@ fn prepare_work<'a>(
         flow: Flow::of(context, clock).map(Box::new),
         admission: Admission::of(context, files.list.len()).map(Box::new),
         log: Recorder::of(context, clock).map(Box::new),
+        layers: LayerMarks::of(context, clock).map(Box::new),
         latency_search: plan.latency.search.map(|wanted| Box::new(LatencySearch::new(wanted, plan.depth))),
         zones: ZonedWork::of(context, files)?,
     };

@@ -58,6 +58,8 @@ program_options! {
     "live" None "" => flag(live: bool);
     /// Print the full report at this interval
     "status-interval" Required "=time" => status_interval(status_interval: Option<Duration>);
+    /// Record where the time of the I/Os goes: above the block layer, in the queue, the device, the completion
+    "layers" None "" => flag(layers: bool);
     /// After the report, list the reasons to doubt its figures
     "verdict" None "" => flag(verdict: bool);
     /// Exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)

@@ -48,6 +48,9 @@ pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
         report.timestamp_ms = report.timestamp_ms.max(own.timestamp_ms);
         report.disks.extend(disks_of(name, &own.disks));
         report.mounts.extend(mounts_of(name, &own.mounts));
+        if let Some(layers) = &own.layers {
+            report.layers.get_or_insert_default().merge(layers);
+        }
         if let Some(facts) = &own.facts {
             report.facts.get_or_insert_default().merge(&facts_of(name, facts));
         }

@@ -99,6 +99,10 @@ impl LiveJob {
         self.in_flight += other.in_flight;
         self.asked_depth += other.asked_depth;
         self.errors += other.errors;
+        self.layers = match (self.layers, other.layers) {
+            (Some(own), Some(theirs)) => Some(std::array::from_fn(|layer| own[layer] + theirs[layer])),
+            (own, theirs) => own.or(theirs),
+        };
         self.waiting = self.waiting.map(|own| own + other.waiting.unwrap_or(0)).or(other.waiting);
     }
 }

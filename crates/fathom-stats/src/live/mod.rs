@@ -212,6 +212,10 @@ pub struct LiveJob {
     /// are response times.
     #[serde(default)]
     pub waiting: Option<u64>,
+    /// Time in ns that the I/Os of the last interval spent in each layer, in the order of
+    /// [`Layer::ALL`](crate::layers::Layer::ALL), with `--layers`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<[u64; 4]>,
 }
 
 /// A host in a [`LiveDetails`].

@@ -69,6 +69,7 @@ mod judged_course;
 mod killed;
 mod lab;
 mod latency_target;
+mod layers;
 mod ledgers;
 mod live;
 mod logs;

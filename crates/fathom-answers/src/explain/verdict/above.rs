@@ -2,12 +2,13 @@
 //! the file system and the block layer.
 
 use super::{
-    BUSY, Bottleneck, BottleneckVerdict, LEAST_WAIT_NS, OTHERS_SHARE, WAITED_FOR_OTHERS, depth,
+    BUSY, Bottleneck, BottleneckVerdict, LEAST_WAIT_NS, MOST_OF_IT, OTHERS_SHARE, WAITED_FOR_OTHERS, depth,
     device_sentence, main_direction, verdict,
 };
 use crate::evidence::processors::ProcessorWait;
-use crate::evidence::{Evidence, whole_latency_ns};
+use crate::evidence::{Evidence, layers, whole_latency_ns};
 use crate::figures;
+use fathom_stats::layers::Layer;
 
 /// Minimum percentage of the run time spent waiting for CPUs for the wait to be a reason for an idle device.
 const WAITED_A_LITTLE: f64 = 15.0;
@@ -126,6 +127,19 @@ pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
         true => above_the_device(evidence),
         false => None,
     }
+}
+
+/// Recorded layers show that most of the time was spent elsewhere than in the device.
+pub(super) fn by_layers(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
+    let (_, direction) = main_direction(evidence)?;
+    let layers = direction.layers.as_ref()?;
+    let made = layers.mean()?;
+    let (layer, share) = made.largest();
+    let is_served = 2 * layers.without_request > layers.total.count;
+    if layer == Layer::Device || share < MOST_OF_IT || is_served || (made.total_ns as f64) < LEAST_WAIT_NS {
+        return None;
+    }
+    verdict(Bottleneck::AboveTheDevice, layers::told("I/Os", direction))
 }
 
 pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {

@@ -22,6 +22,8 @@ const WAITED_FOR_OTHERS: f64 = 40.0;
 const LEAST_RUNTIME_MS: u64 = 100;
 /// Minimum wait above the device that matters, in ns; shorter waits are normal.
 const LEAST_WAIT_NS: f64 = 200_000.0;
+/// Share of the mean latency from which recorded layers show the bottleneck.
+const MOST_OF_IT: f64 = 0.6;
 /// Number of I/Os in flight from which a device that is never idle is fully loaded.
 const PLENTY: f64 = 32.0;
 /// Share of a device's I/O time, in percent, from which other I/O kept it busy.
@@ -141,7 +143,7 @@ type Rule = fn(&Evidence<'_>) -> Option<BottleneckVerdict>;
 
 /// The rules in order. First come those that rule out the storage, then those for the job's own limits, then
 /// those for interference. Only if none of these applies can the device or the queue depth be the bottleneck.
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 30] = [
     failure,
     too_short,
     nothing::no_storage,
@@ -163,6 +165,7 @@ const RULES: [Rule; 29] = [
     own::submission,
     mounts::read_ahead,
     own::own_side,
+    above::by_layers,
     above::other_io,
     above::starved_kernel,
     above::held_above,

@@ -147,6 +147,29 @@ impl Chart {
         }
     }
 
+    /// Draws a stack of bars over each of the named categories 0, 1, 2, .... The values of a part are those of all
+    /// categories; the first part is at the bottom.
+    pub(crate) fn stacks(&mut self, names: &[String], parts: &[(&str, Vec<f64>)]) {
+        let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
+        for (index, name) in names.iter().enumerate() {
+            let (x, mut base) = (LEFT + slot * index as f64, 0.0);
+            for (style, (_, values)) in parts.iter().enumerate() {
+                let (bottom, top) = (self.at_y(base), self.at_y(base + values[index]));
+                self.draw(&html! {
+                    rect class={ "bar s" (style) } x=(Coordinate(x + slot * 0.15)) y=(Coordinate(top))
+                        width=(Coordinate(slot * 0.7)) height=(Coordinate(bottom - top)) {}
+                });
+                base += values[index];
+            }
+            self.draw(&below(x + slot / 2.0, name));
+            let told =
+                parts.iter().map(|(part, values)| format!("{part} {}", self.y.unit.text(values[index])));
+            let told = format!("{name}: {}", told.collect::<Vec<String>>().join(", "));
+            self.stops.push((x + slot / 2.0, told));
+        }
+        self.legend.extend(parts.iter().enumerate().map(|(style, (part, _))| ((*part).to_owned(), style)));
+    }
+
     /// Draws lines over named categories 0, 1, 2, ..., with a mark for each point and a bar for its interval.
     pub(crate) fn lines_over(&mut self, places: &Places, lines: &[(Series, Vec<(f64, f64)>)]) {
         let at = |place: f64| LEFT + places.at(place as usize) * (WIDTH - LEFT - RIGHT);

@@ -24,6 +24,8 @@ impl LocalCrew<'_> {
                 events.push(Event::LayoutEnded(ended));
             } else if self.log_writer == LogWriter::Running(pid) {
                 events.extend(self.log_writer_ended(ended));
+            } else if self.layer_process == Some(pid) {
+                self.layers_ended();
             } else {
                 self.process_ended(pid, ended, usage, events);
             }

@@ -104,7 +104,8 @@ fn figures_now(region: &Region, index: usize) -> Figures {
         directions: PerDirection::from_fn(|direction| {
             let arrivals = region.arrivals(index).and_then(|all| all[direction].snapshot(taken_ns));
             let lat = samples.lat(direction);
-            DirectionReport { arrivals, lat, ..counted(&samples.directions[direction]) }
+            let layers = region.layers().and_then(|layers| layers.stats(index, direction));
+            DirectionReport { arrivals, lat, layers, ..counted(&samples.directions[direction]) }
         }),
         sync: samples.sync.snapshot(),
         priorities: priorities.iter().map(LatencySamples::snapshot).collect(),

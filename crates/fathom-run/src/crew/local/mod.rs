@@ -6,6 +6,7 @@
 mod children;
 mod disks;
 mod facts;
+mod layers;
 mod life;
 mod log_writer;
 mod look;
@@ -56,6 +57,8 @@ pub struct LocalCrew<'a> {
     /// ID of the layout process.
     layout: Option<u32>,
     log_writer: LogWriter,
+    /// ID of the process that records layers.
+    layer_process: Option<u32>,
     idle: Option<IdleProcess>,
     disks: DiskWatch,
     mounts: MountWatch,
@@ -106,6 +109,7 @@ impl<'a> LocalCrew<'a> {
             members: plan.workers.iter().map(|_| Member::default()).collect(),
             layout: None,
             log_writer: LogWriter::None,
+            layer_process: None,
             idle: None,
             disks: DiskWatch::default(),
             mounts: MountWatch::default(),

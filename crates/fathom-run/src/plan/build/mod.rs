@@ -90,6 +90,7 @@ impl Plan {
             jobs: spec.jobs.clone(),
             workers: Vec::new(),
             readonly: spec.program.readonly,
+            layers: spec.program.layers,
             debug: spec.program.debug.clone(),
             bandwidth_log: spec.program.bandwidth_log.as_ref().map(|prefix| beside(spec, prefix)),
         };

@@ -73,6 +73,8 @@ pub struct Plan {
     pub readonly: bool,
     /// Prefix of the names of the log files with the whole run's bandwidth.
     pub bandwidth_log: Option<PathBuf>,
+    /// True with `--layers`: the layers that an I/O passes are recorded.
+    pub layers: bool,
     /// Debug classes enabled by `--debug`.
     pub debug: DebugOptions,
 }

@@ -4,4 +4,5 @@ pub(super) mod block_errors;
 pub(super) mod command_priority;
 pub(super) mod issue_log;
 pub(super) mod latency_target;
+pub(super) mod layers;
 pub(super) mod logging;

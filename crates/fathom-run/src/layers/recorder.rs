@@ -1,0 +1,327 @@
+//! The process that records the layers of a run.
+
+use super::pairing::{self, Io, Pairing};
+use super::places::{Place, Target};
+use super::{LayerRegion, obstacle};
+use crate::message::{Message, MessageSender};
+use crate::plan::Plan;
+use fathom_logs::IoRecord;
+use fathom_logs::ring::Consumer;
+use fathom_record::{Batch, RecordError, Recorder, Sample, Wishes};
+use fathom_spec::options::io_type::SyncMode;
+use fathom_stats::layers::{LayerSamples, Split};
+use fathom_stats::{Direction, PerDirection};
+use fathom_sys::clock::monotonic_ns;
+use fathom_sys::usage::Usage;
+use fathom_trace::side::RecordedDevice;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time between two looks at the kernel's buffers and the rings.
+const PERIOD: Duration = Duration::from_millis(10);
+/// Size of the kernel's buffer per processor, in KiB.
+const BUFFER_KIB: u64 = 8 << 10;
+/// A buffer that held more bytes than this is read again without a pause.
+const BUSY_BYTES: u64 = (BUFFER_KIB << 10) / 4;
+/// Requests per second that are recorded without a sample.
+const MOST_REQUESTS: u64 = 40_000;
+/// The sample is chosen anew after this time, ns.
+const CHOICE_NS: u64 = 100_000_000;
+const LARGEST_SHIFT: u32 = 12;
+/// Records of a worker that wait for the events of their time.
+const MOST_WAITING: usize = 1 << 18;
+/// Requests are dropped that long after the last time, ns.
+const EXPIRY_NS: u64 = 1_000_000_000;
+
+/// The thread and the files of a worker, by number; `None` until the worker has opened them.
+pub(crate) type FilesOf<'a> = dyn Fn(usize) -> Option<(u32, Vec<PathBuf>)> + 'a;
+
+/// A worker whose I/Os are followed.
+struct Followed<'a> {
+    index: usize,
+    consumer: Consumer<'a>,
+    samples: &'a PerDirection<LayerSamples>,
+    is_direct: bool,
+    is_synced: bool,
+    /// Its files, once it is ready.
+    targets: Vec<Target>,
+    is_known: bool,
+    /// Records whose events have not been read yet.
+    waiting: VecDeque<IoRecord>,
+}
+
+/// The recorder of a run's layers.
+pub(crate) struct LayerRecorder<'a> {
+    plan: &'a Plan,
+    region: &'a LayerRegion,
+    messages: &'a MessageSender,
+    recorder: Recorder,
+    followed: Vec<Followed<'a>>,
+    devices: Vec<RecordedDevice>,
+    pairing: Pairing,
+    sample: Sample,
+    /// Monotonic time since which this sample of these devices is recorded, ns.
+    since_ns: u64,
+    chosen_ns: u64,
+    requests_before: u64,
+    expired_ns: u64,
+    events: u64,
+    gaps: u64,
+}
+
+impl<'a> LayerRecorder<'a> {
+    /// Begins to record. The calling process must have one thread.
+    pub(crate) fn start(
+        plan: &'a Plan,
+        region: &'a LayerRegion,
+        messages: &'a MessageSender,
+    ) -> Result<LayerRecorder<'a>, RecordError> {
+        let recorder = Recorder::start(&Wishes { devices: Vec::new(), buffer_kib: BUFFER_KIB, names: true })?;
+        let followed = plan.workers.iter().enumerate().filter_map(|(index, worker)| {
+            Some(Followed {
+                index,
+                consumer: region.consumer(index)?,
+                samples: region.samples(index)?,
+                is_direct: worker.files.opening.direct,
+                is_synced: worker.files.opening.sync != SyncMode::None,
+                targets: Vec::new(),
+                is_known: false,
+                waiting: VecDeque::new(),
+            })
+        });
+        let firsts = plan.workers.iter().filter(|worker| worker.subjob == 0);
+        for (worker, why) in firsts.filter_map(|worker| Some((worker, obstacle(worker)?))) {
+            let line = format!("fathom: job {}: --layers has no effect: {why}", worker.name);
+            messages.send(&Message::Error(line));
+        }
+        let now = monotonic_ns();
+        region.begin();
+        Ok(LayerRecorder {
+            plan,
+            region,
+            messages,
+            recorder,
+            followed: followed.collect(),
+            devices: Vec::new(),
+            pairing: Pairing::default(),
+            sample: Sample::default(),
+            since_ns: now,
+            chosen_ns: now,
+            requests_before: 0,
+            expired_ns: now,
+            events: 0,
+            gaps: 0,
+        })
+    }
+
+    /// Records until all workers have ended.
+    pub(crate) fn run(mut self, files_of: &FilesOf<'_>) -> Result<(), RecordError> {
+        let mut batch = Batch::default();
+        loop {
+            let is_finished = self.region.is_finished();
+            if is_finished {
+                self.recorder.stop()?;
+            }
+            self.look_for_files(files_of)?;
+            let most = self.recorder.drain(&mut batch)?;
+            self.take_events(&mut batch);
+            self.take_records();
+            self.settle(self.recorder.handed_out_until());
+            let now = monotonic_ns();
+            if is_finished {
+                // After the stop, the first look reads the last events, and the second hands them out.
+                self.recorder.drain(&mut batch)?;
+                self.take_events(&mut batch);
+                self.settle(u64::MAX);
+                self.publish();
+                return Ok(());
+            }
+            self.choose_sample(now)?;
+            if now > self.expired_ns + EXPIRY_NS {
+                self.pairing.expire(now);
+                self.expired_ns = now;
+            }
+            self.publish();
+            if most < BUSY_BYTES {
+                std::thread::sleep(PERIOD);
+            }
+        }
+    }
+
+    /// Looks up the files of workers that have become ready, if the supervisor asks for that.
+    fn look_for_files(&mut self, files_of: &FilesOf<'_>) -> Result<(), RecordError> {
+        let request = self.region.asked();
+        let mut found = Vec::new();
+        for followed in self.followed.iter_mut().filter(|followed| !followed.is_known) {
+            let Some((thread, files)) = files_of(followed.index) else { continue };
+            self.pairing.worker(thread);
+            followed.is_known = true;
+            followed.targets = files.iter().map(|path| Target::of(path)).collect();
+            found.extend(followed.targets.iter().filter_map(Target::disk).cloned());
+            say_what_is_missing(self.plan, self.messages, followed, &files);
+        }
+        let known = self.devices.len();
+        for device in found {
+            if self.devices.iter().all(|other| other.device != device.device) {
+                self.devices.push(device);
+            }
+        }
+        if self.devices.len() > known {
+            self.watch()?;
+        }
+        self.region.fulfil(request);
+        Ok(())
+    }
+
+    fn watch(&mut self) -> Result<(), RecordError> {
+        self.recorder.watch(&self.devices, self.sample)?;
+        self.since_ns = monotonic_ns();
+        self.pairing.restart();
+        Ok(())
+    }
+
+    fn take_events(&mut self, batch: &mut Batch) {
+        for (pid, name) in batch.names.drain(..) {
+            self.pairing.name(pid, &name);
+        }
+        for gap in batch.lost.drain(..) {
+            self.gaps += 1;
+            self.pairing.lose(gap);
+        }
+        self.events += batch.events.len() as u64;
+        for event in batch.events.drain(..).filter(|event| event.time_ns >= self.since_ns) {
+            self.pairing.take(&event);
+        }
+    }
+
+    fn take_records(&mut self) {
+        for followed in &mut self.followed {
+            let (waiting, samples) = (&mut followed.waiting, followed.samples);
+            followed.consumer.drain(|record| match waiting.len() < MOST_WAITING {
+                true => waiting.push_back(*record),
+                false => {
+                    if let Some(direction) = Direction::ALL.get(usize::from(record.direction)) {
+                        samples[*direction].miss(1);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Counts the I/Os that ended by this time, up to which all events are known.
+    fn settle(&mut self, until_ns: u64) {
+        let (sample, since_ns) = (self.sample, self.since_ns);
+        for followed in &mut self.followed {
+            while let Some(record) = followed.waiting.pop_front_if(|record| record.end_ns <= until_ns) {
+                count(followed, &mut self.pairing, &record, sample, since_ns);
+            }
+        }
+    }
+
+    /// Records a smaller part of the devices where there are more requests than it should cost, and a larger one
+    /// where there are few.
+    fn choose_sample(&mut self, now: u64) -> Result<(), RecordError> {
+        let span = now - self.chosen_ns;
+        if span < CHOICE_NS {
+            return Ok(());
+        }
+        let requests = self.pairing.requests() - self.requests_before;
+        (self.chosen_ns, self.requests_before) = (now, self.pairing.requests());
+        let per_second = u128::from(requests) * 1_000_000_000 / u128::from(span);
+        let times = per_second as f64 / MOST_REQUESTS as f64;
+        let shift = self.sample.shift;
+        let wanted = if times > 1.25 {
+            (shift + times.log2().ceil() as u32).min(LARGEST_SHIFT)
+        } else if times < 0.25 {
+            shift.saturating_sub(1)
+        } else {
+            shift
+        };
+        if wanted != shift {
+            self.sample = Sample { shift: wanted };
+            self.watch()?;
+        }
+        Ok(())
+    }
+
+    fn publish(&self) {
+        let usage = Usage::of_thread();
+        let cpu_ns = (usage.user_us + usage.system_us) * 1000;
+        let lost = self.recorder.losses();
+        self.region.publish(cpu_ns, self.events, lost.events.max(self.gaps), self.sample.shift);
+    }
+}
+
+/// Counts an I/O.
+fn count(
+    followed: &mut Followed<'_>,
+    pairing: &mut Pairing,
+    record: &IoRecord,
+    sample: Sample,
+    since_ns: u64,
+) {
+    let Some(&direction) = Direction::ALL.get(usize::from(record.direction)) else { return };
+    let samples = &followed.samples[direction];
+    let Some(target) = followed.targets.get_mut(usize::from(record.priority)) else { return samples.miss(1) };
+    let start_ns = record.end_ns.saturating_sub(record.lat_ns());
+    let alone = Split { layers: [record.lat_ns(), 0, 0, 0], has_request: false };
+    let (device, sectors) = match target.place(record.offset, u64::from(record.length)) {
+        Place::At(device, sectors) => (device, sectors),
+        // A file has no hole where it was written: its map is older.
+        Place::Nowhere if target.disk().is_some() && direction == Direction::Write => return samples.miss(1),
+        Place::Nowhere => return samples.record(&alone, 1),
+        Place::Unknown => return samples.miss(1),
+    };
+    if !pairing::is_sampled(sample, &sectors) {
+        return;
+    }
+    let weight = 1 << sample.shift;
+    if start_ns < since_ns {
+        return samples.miss(weight);
+    }
+    let io = Io {
+        device,
+        sectors,
+        direction,
+        start_ns,
+        submitted_ns: record.slat_ns.map(|slat| start_ns + slat),
+        end_ns: record.end_ns,
+        is_direct: followed.is_direct,
+        is_synced: followed.is_synced && direction == Direction::Write,
+    };
+    match pairing.split(&io) {
+        Some(split) => {
+            if !split.has_request {
+                target.doubt();
+            }
+            samples.record(&split, weight);
+        }
+        None => samples.miss(weight),
+    }
+}
+
+/// Says which files of a worker have no layers, and why; once per job and reason.
+fn say_what_is_missing(plan: &Plan, messages: &MessageSender, followed: &Followed<'_>, files: &[PathBuf]) {
+    let worker = &plan.workers[followed.index];
+    if worker.subjob > 0 {
+        return;
+    }
+    let mut said: Vec<&str> = Vec::new();
+    for (target, path) in followed.targets.iter().zip(files) {
+        let (why, effect) = match target {
+            Target::Device(..) | Target::File(..) => continue,
+            Target::WithoutDevice(why) => (why, "all of its time counts as above the block layer"),
+            Target::Unknown(why) => (why, "its layers are unknown"),
+        };
+        if said.contains(&why.as_str()) {
+            continue;
+        }
+        said.push(why);
+        messages.send(&Message::Error(format!(
+            "fathom: job {}: --layers: {} {why}: {effect}",
+            worker.name,
+            path.display()
+        )));
+    }
+}
