@@ -58,6 +58,49 @@ pub fn is_overlay(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::OVERLAYFS_SUPER_MAGIC))
 }
 
+/// Magic numbers of file systems that hold no data of programs: their content is made up by the kernel when it is read.
+/// From linux/magic.h; not all are defined in every C library.
+const PSEUDO: [i128; 24] = [
+    0x9fa0,      // proc
+    0x6265_6572, // sysfs
+    0x0027_e0eb, // cgroup
+    0x6367_7270, // cgroup2
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x1cd1,      // devpts
+    0x6265_6570, // configfs
+    0x7363_6673, // securityfs
+    0xf97c_ff8c, // selinuxfs
+    0x4341_5d53, // smackfs
+    0x5a3c_69f0, // apparmorfs
+    0xcafe_4a11, // bpf
+    0x6165_676c, // pstore
+    0xde5e_81e4, // efivarfs
+    0x4249_4e4d, // binfmt_misc
+    0x0765_5821, // resctrl
+    0x6573_5543, // fusectl
+    0x1980_0202, // mqueue
+    0x6e73_6673, // namespaces
+    0x5049_4446, // pidfs
+    0x5049_5045, // pipes
+    0x534f_434b, // sockets
+    0x0904_1934, // anonymous inodes
+];
+
+/// True if the file at this path is in a pseudo file system, such as proc or sysfs. Those in memory (tmpfs, devtmpfs,
+/// hugetlbfs) hold data and are none.
+pub fn is_pseudo(path: &Path) -> Result<bool, Errno> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
+    let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the path ends with a zero byte; the kernel fills the structure, of which all zero is a valid value, too.
+    let found = unsafe {
+        check(i64::from(libc::statfs(path.as_ptr(), found.as_mut_ptr())))?;
+        found.assume_init()
+    };
+    // C libraries differ in the sign of the number, which has 32 bits.
+    Ok(PSEUDO.contains(&(i128::from(found.f_type) & 0xffff_ffff)))
+}
+
 /// True for a file mapped directly from persistent memory (DAX), without page cache.
 pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
     // From linux/stat.h: struct statx has 256 bytes, its attributes begin at byte 8, and this bit of them is

@@ -5,7 +5,7 @@ use crate::blktrace::{self, Event, Trace};
 use crate::complaints::Complaints;
 use crate::error::{CutOff, TraceError};
 use crate::file_load::FileLoad;
-pub use crate::file_load::FileSums;
+pub use crate::file_load::{FileSums, Keep, LeftOut};
 use crate::files::{self, FileEntry};
 use crate::names::Device;
 use crate::refused::Refusals;
@@ -161,6 +161,14 @@ impl<R: BufRead> Events<R> {
         match &self.source {
             Source::Files(load) => Some(load.sums()),
             _ => None,
+        }
+    }
+
+    /// Leaves out the files that are not to be kept, with all calls on them; to be called before the first event is read. Other traces
+    /// have no files, and stay as they are.
+    pub fn keep_files(&mut self, keep: Keep) {
+        if let Source::Files(load) = &mut self.source {
+            load.keep_files(keep);
         }
     }
 

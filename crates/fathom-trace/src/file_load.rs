@@ -3,7 +3,7 @@
 
 use crate::blktrace::{Event, SECTOR, code};
 use crate::error::{CutOff, TraceError};
-use crate::files::{Call, CallEnd, Done, End, FileEntry, FileTrace, Item, Operation};
+use crate::files::{Call, CallEnd, Done, End, FileEntry, FileKind, FileTrace, Item, Operation};
 use crate::names::Device;
 use crate::side::Lost;
 use std::cmp::Reverse;
@@ -14,10 +14,24 @@ use std::io::Read;
 const MOST_FILES: u32 = 1 << 16;
 /// Calls without an end that are remembered.
 const MOST_LATER: usize = 1 << 16;
+/// Files that are remembered as left out.
+const MOST_LEFT_OUT: usize = 1 << 18;
 /// Errors have 16 bits in an event.
 const UNKNOWN_ERROR: u16 = u16::MAX;
 
-/// What a recording of files has in addition to requests.
+/// Files that are left out, with all calls on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Files.
+    pub files: u64,
+    /// Calls of all kinds on them.
+    pub calls: u64,
+}
+
+/// Decides whether a file counts.
+pub type Keep = Box<dyn Fn(&FileEntry) -> bool + Send>;
+
+/// What a recording of files has in addition to requests. Nothing in it comes from files that are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSums {
     /// Calls by operation.
@@ -30,6 +44,10 @@ pub struct FileSums {
     pub unplaced: u64,
     /// Files.
     pub files: u64,
+    /// Files of pseudo file systems.
+    pub pseudo: LeftOut,
+    /// Other files that the reader does not want: see [`Events::keep_files`](crate::events::Events::keep_files).
+    pub unwanted: LeftOut,
     /// The sums of the recorder, if the recording has an end.
     pub end: Option<End>,
 }
@@ -38,6 +56,9 @@ pub struct FileSums {
 pub(crate) struct FileLoad<R> {
     trace: FileTrace<R>,
     files: HashMap<u32, FileEntry>,
+    keep: Option<Keep>,
+    /// Files that are left out; true for those of pseudo file systems.
+    left_out: HashMap<u32, bool>,
     /// Ends of calls that are not due yet: time, number, and the event.
     ends: BinaryHeap<Reverse<(u64, u64, Ends)>>,
     /// The next request, which waits for the ends before it.
@@ -82,6 +103,8 @@ impl<R: Read> FileLoad<R> {
         Ok(FileLoad {
             trace: FileTrace::open(reader)?,
             files: HashMap::new(),
+            keep: None,
+            left_out: HashMap::new(),
             ends: BinaryHeap::new(),
             next: None,
             later: HashMap::new(),
@@ -92,6 +115,10 @@ impl<R: Read> FileLoad<R> {
             is_over: None,
             has_ended: false,
         })
+    }
+
+    pub(crate) fn keep_files(&mut self, keep: Keep) {
+        self.keep = Some(keep);
     }
 
     pub(crate) fn sums(&self) -> &FileSums {
@@ -147,11 +174,7 @@ impl<R: Read> FileLoad<R> {
     fn take(&mut self, item: Item, message: &mut Vec<u8>) -> Option<Event> {
         match item {
             Item::Begin(_) => {}
-            Item::File(file) => {
-                if file.id < MOST_FILES && self.files.insert(file.id, file).is_none() {
-                    self.sums.files += 1;
-                }
-            }
+            Item::File(file) => self.file_found(file),
             Item::Task(task) => {
                 if !task.name.is_empty() {
                     message.extend_from_slice(&task.name);
@@ -166,7 +189,29 @@ impl<R: Read> FileLoad<R> {
         None
     }
 
+    fn file_found(&mut self, file: FileEntry) {
+        let is_pseudo = file.kind == FileKind::Pseudo;
+        if is_pseudo || self.keep.as_ref().is_some_and(|keep| !keep(&file)) {
+            if self.left_out.len() >= MOST_LEFT_OUT {
+                // Most calls on a file come soon after it was found.
+                self.left_out.clear();
+            }
+            let is_new = self.left_out.insert(file.id, is_pseudo).is_none();
+            self.left_out_sums(is_pseudo).files += u64::from(is_new);
+        } else if file.id < MOST_FILES && self.files.insert(file.id, file).is_none() {
+            self.sums.files += 1;
+        }
+    }
+
+    fn left_out_sums(&mut self, is_pseudo: bool) -> &mut LeftOut {
+        if is_pseudo { &mut self.sums.pseudo } else { &mut self.sums.unwanted }
+    }
+
     fn call(&mut self, call: &Call) {
+        if let Some(is_pseudo) = self.left_out.get(&call.file).copied() {
+            self.left_out_sums(is_pseudo).calls += 1;
+            return;
+        }
         *self.sums.calls.entry(call.operation).or_default() += 1;
         let result = match call.end {
             CallEnd::Known(_, result) => Some(result),
@@ -207,7 +252,6 @@ impl<R: Read> FileLoad<R> {
             time_ns: call.time_ns,
             sector: offset / SECTOR,
             skip: (offset % SECTOR) as u16,
-
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
             pid: call.tid,
             device: Device { major: 0, minor },

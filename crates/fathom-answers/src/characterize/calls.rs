@@ -7,9 +7,16 @@ use fathom_trace::events::FileSums;
 use fathom_trace::files::Operation;
 use serde_json::{Value as Json, json};
 
-/// What the recorder did not see.
+/// What is left out, and what the recorder did not see.
 pub(super) fn caveats(files: &FileSums) -> Vec<String> {
     let mut told = Vec::new();
+    if files.pseudo.calls > 0 {
+        told.push(format!(
+            "{} on {} of pseudo file systems, such as /proc and /sys, left out.",
+            counted(files.pseudo.calls, "call"),
+            counted(files.pseudo.files, "file")
+        ));
+    }
     let mut tell = |count: u64, what: &str, rest: &str| {
         if count > 0 {
             told.push(format!("{} {rest}", counted(count, what)));
@@ -86,6 +93,7 @@ pub(super) fn json(files: &FileSums) -> Json {
         "failed_opens": files.failed_opens,
         "empty_reads": files.empty_reads,
         "unplaced": files.unplaced,
+        "pseudo": json!({ "files": files.pseudo.files, "calls": files.pseudo.calls }),
         "recorder": files.end.and_then(|end| serde_json::to_value(end).ok()),
     })
 }

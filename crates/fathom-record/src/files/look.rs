@@ -1,10 +1,12 @@
 //! What /proc says of processes and of the files behind their descriptors.
 
+use fathom_sys::file_system;
 use fathom_trace::files::FileKind;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// A flag of a descriptor in `fdinfo`.
@@ -71,7 +73,9 @@ pub(crate) fn behind(tid: u32, descriptor: i32, with_name: bool) -> Option<Behin
         return fs::read_link(&path).ok().map(|_| Behind::Other);
     };
     let kind = metadata.file_type();
-    let kind = if kind.is_file() {
+    let kind = if (kind.is_file() || kind.is_dir()) && is_pseudo(&path, metadata.dev()) {
+        FileKind::Pseudo
+    } else if kind.is_file() {
         FileKind::Regular
     } else if kind.is_dir() {
         FileKind::Directory
@@ -95,6 +99,12 @@ pub(crate) fn behind(tid: u32, descriptor: i32, with_name: bool) -> Option<Behin
         size: metadata.len(),
         name,
     })))
+}
+
+/// True for a file of proc, sysfs and the like. Only file systems without a device are asked, since each question takes time in which
+/// the descriptor may be closed.
+fn is_pseudo(path: &str, device: u64) -> bool {
+    libc::major(device) == 0 && file_system::is_pseudo(Path::new(path)).unwrap_or(false)
 }
 
 fn is_ring(path: &str) -> bool {
@@ -185,6 +195,26 @@ mod tests {
         let null = fs::File::open("/dev/null").expect("there");
         assert_eq!(behind(own, null.as_raw_fd(), true), Some(Behind::Other));
         assert_eq!(behind(own, 1 << 20, true), None);
+    }
+
+    #[test]
+    fn pseudo_file_systems_are_told_from_those_with_data() {
+        let own = std::process::id();
+        let kind_of = |file: &fs::File| match behind(own, file.as_raw_fd(), false) {
+            Some(Behind::File(found)) => found.kind,
+            other => panic!("a file: {other:?}"),
+        };
+        for path in ["/proc/self/status", "/proc/meminfo", "/proc", "/sys/kernel", "/sys/kernel/mm"] {
+            let file = fs::File::open(path).expect("there");
+            assert_eq!(kind_of(&file), FileKind::Pseudo, "{path}");
+        }
+        assert_eq!(kind_of(&fs::File::open("/proc/self/exe").expect("there")), FileKind::Regular);
+        assert_eq!(kind_of(&fs::File::open("/usr").expect("there")), FileKind::Directory);
+        // Data in memory.
+        if let Ok(file) = fs::File::create("/dev/shm/fathom-look-test") {
+            assert_eq!(kind_of(&file), FileKind::Regular);
+            fs::remove_file("/dev/shm/fathom-look-test").expect("removed");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ const PIECE: usize = 64 << 10;
 /// What is left out of a log.
 #[derive(Debug, Default)]
 struct LeftOut {
+    pseudo: u64,
     unnamed: u64,
     unplaced: u64,
     odd_names: u64,
@@ -69,8 +70,9 @@ pub(super) fn write_log(
     if log.lines == 0 {
         return Err(Failure::new(format!("{place}: no file with a name was read, written or synced")));
     }
-    let LeftOut { unnamed, unplaced, odd_names } = log.left_out;
+    let LeftOut { pseudo, unnamed, unplaced, odd_names } = log.left_out;
     for (count, why) in [
+        (pseudo, "on files of pseudo file systems such as /proc"),
         (unnamed, "on files whose name is unknown"),
         (unplaced, "at an unknown offset"),
         (odd_names, "on files with white space or other signs in their name that a log cannot have"),
@@ -115,6 +117,10 @@ impl<'a> Log<'a> {
             Operation::RangeSync => "sync_file_range",
             _ => return,
         };
+        if self.files.get(&call.file).is_some_and(|file| file.kind == FileKind::Pseudo) {
+            self.left_out.pseudo += 1;
+            return;
+        }
         let length = match call.end {
             CallEnd::Known(_, result) if !call.operation.is_sync() => {
                 // What failed, or gave nothing, moves no data when it is repeated.
@@ -187,9 +193,10 @@ mod tests {
     use fathom_trace::files::{Begin, Encoder, End, MAGIC};
 
     fn log(names: bool, directory: Option<&Path>) -> (Result<(), Failure>, String, Vec<String>) {
-        let file = |id, name: &str| {
-            Item::File(FileEntry { id, kind: FileKind::Regular, size: 0, name: name.as_bytes().to_vec() })
+        let of_kind = |id, kind, name: &str| {
+            Item::File(FileEntry { id, kind, size: 0, name: name.as_bytes().to_vec() })
         };
+        let file = |id, name| of_kind(id, FileKind::Regular, name);
         let call = |time_ns, operation, file, offset, result| {
             let end = CallEnd::Known(5, result);
             Item::Call(Call { time_ns, tid: 1, operation, is_ring: false, file, offset, length: 8192, end })
@@ -198,6 +205,8 @@ mod tests {
             Item::Begin(Box::new(Begin { names, ..Begin::default() })),
             file(1, "/db/data"),
             file(2, "/db/a b"),
+            of_kind(4, FileKind::Pseudo, "/proc/self/oom_score_adj"),
+            call(4_000_000, Operation::Write, 4, Some(0), 2),
             call(5_000_000, Operation::Open, 1, None, 3),
             call(6_000_000, Operation::Write, 1, Some(4096), 8192),
             call(6_500_000, Operation::Read, 1, Some(0), 0),
@@ -226,7 +235,8 @@ mod tests {
             "fio version 3 iolog\n0 /db/data add\n0 /db/data open\n0 /db/data write 4096 8192\n1000 /db/data datasync 0 0\n\
              2000 /db/data close\n"
         );
-        assert_eq!(told.len(), 3, "{told:?}");
+        assert_eq!(told.len(), 4, "{told:?}");
+        assert_eq!(told[0], "x: 1 call on files of pseudo file systems such as /proc left out");
         let (_, text, _) = log(true, Some(Path::new("/scratch")));
         assert!(text.contains("0 /scratch/db/data write 4096 8192\n"), "{text}");
     }

@@ -82,10 +82,13 @@ pub enum FileKind {
     Directory,
     /// A block device.
     Device,
+    /// A file or directory of a pseudo file system such as proc or sysfs, which holds no data: the kernel makes its content up.
+    Pseudo,
 }
 
 impl FileKind {
-    const ALL: [FileKind; 4] = [FileKind::Unknown, FileKind::Regular, FileKind::Directory, FileKind::Device];
+    const ALL: [FileKind; 5] =
+        [FileKind::Unknown, FileKind::Regular, FileKind::Directory, FileKind::Device, FileKind::Pseudo];
 }
 
 /// A file.

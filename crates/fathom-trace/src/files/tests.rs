@@ -1,6 +1,6 @@
 use super::*;
 use crate::blktrace::TraceAction;
-use crate::events::Events;
+use crate::events::{Events, LeftOut};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -31,6 +31,7 @@ fn a_recording() -> Vec<Item> {
     vec![
         Item::Begin(Box::new(Begin { version: VERSION, names: true, ..Begin::default() })),
         Item::File(FileEntry { id: 1, kind: FileKind::Regular, size: 1 << 40, name: b"/a b\n".to_vec() }),
+        Item::File(FileEntry { id: 2, kind: FileKind::Pseudo, size: 0, name: b"/proc/stat".to_vec() }),
         Item::Task(TaskEntry { tid: 8, pid: 7, name: b"cp".to_vec() }),
         Item::Call(call(1000, Operation::Read, 1, CallEnd::Known(50, 512))),
         Item::Call(call(1010, Operation::Sync, 1, CallEnd::Later(3))),
@@ -85,6 +86,62 @@ fn requests_and_their_ends_are_in_order_of_time() {
     );
     let sums = events.files().expect("of files");
     assert_eq!((sums.unplaced, sums.files, events.lost().events), (1, 1, 3));
+}
+
+/// A recording with calls on a file of /proc, on an ordinary one, and on one that older recorders did not mark.
+fn with_pseudo_files() -> Vec<u8> {
+    let file = |id, kind| Item::File(FileEntry { id, kind, ..FileEntry::default() });
+    let mut items = vec![
+        file(1, FileKind::Pseudo),
+        file(2, FileKind::Regular),
+        file(3, FileKind::Unknown),
+        file(70_000, FileKind::Pseudo),
+    ];
+    let calls = [(1, 3), (2, 5), (3, 7), (70_000, 11)];
+    items.extend(calls.into_iter().flat_map(|(id, count)| {
+        (0..count).map(move |_| Item::Call(call(1000, Operation::Read, id, CallEnd::Known(5, 512))))
+    }));
+    items.push(Item::Call(call(1000, Operation::Open, 1, CallEnd::Known(5, 3))));
+    items.push(Item::End(End::default()));
+    encoded(&items)
+}
+
+fn queued(events: &mut Events<&[u8]>) -> usize {
+    let mut count = 0;
+    while let Some(event) = events.next().expect("whole") {
+        count += usize::from(event.action == TraceAction::Queue);
+    }
+    count
+}
+
+#[test]
+fn calls_on_pseudo_files_are_no_load() {
+    let bytes = with_pseudo_files();
+    let mut events = Events::open(&bytes[..]).expect("a recording");
+    assert_eq!(queued(&mut events), 5 + 7, "what is not marked counts");
+    let sums = events.files().expect("of files");
+    assert_eq!(sums.pseudo, LeftOut { files: 2, calls: 3 + 11 + 1 });
+    assert_eq!((sums.files, sums.unwanted), (2, LeftOut::default()));
+    assert_eq!(sums.calls.get(&Operation::Open), None, "nor are their opens counted");
+}
+
+#[test]
+fn files_that_are_not_wanted_are_left_out() {
+    let bytes = with_pseudo_files();
+    let mut events = Events::open(&bytes[..]).expect("a recording");
+    events.keep_files(Box::new(|file| file.kind == FileKind::Regular));
+    assert_eq!(queued(&mut events), 5);
+    let sums = events.files().expect("of files");
+    assert_eq!((sums.unwanted, sums.pseudo.files), (LeftOut { files: 1, calls: 7 }, 2));
+}
+
+/// Readers that do not know a kind of file take it for one that could not be looked up.
+#[test]
+fn kinds_of_files_that_are_not_known_count_as_unknown() {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(*b"\x04F\x01\x63\x00");
+    let expected = FileEntry { id: 1, ..FileEntry::default() };
+    assert_eq!(read(&bytes).0, [Item::File(expected)]);
 }
 
 #[test]
