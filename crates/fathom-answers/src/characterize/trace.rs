@@ -1,7 +1,7 @@
 //! From a trace to a profile.
 
 use fathom_command::Failure;
-use fathom_trace::events::{Events, FileSums, Losses};
+use fathom_trace::events::{Events, FileSums, Keep, Losses};
 use fathom_trace::{Complaints, TraceError};
 use fathom_workload::{Characterizer, DeviceProfile, Profile};
 use std::fs::File;
@@ -26,25 +26,20 @@ pub(crate) struct Characterized {
 
 /// Reads a trace to its end.
 pub(crate) fn characterize(path: &Path) -> Result<Characterized, Failure> {
-    characterize_with(path, Characterizer::default())
+    characterize_with(path, Characterizer::default(), None)
 }
 
-/// The same with a characterizer that leaves something out, or looks for more.
+/// The same with a characterizer that leaves something out, or looks for more; of a recording of files, only those that `keep` keeps.
 pub(crate) fn characterize_with(
     path: &Path,
     mut characterizer: Characterizer,
+    keep: Option<Keep>,
 ) -> Result<Characterized, Failure> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
-    let unreadable = |error: TraceError| match error {
-        TraceError::Io(error) => Failure::file(path, &error),
-        TraceError::OldVersion => Failure::new(format!(
-            "{name}: not a block trace: neither binary (fathom record, blktrace, blkparse -d) nor text of a format that fathom reads"
-        )),
-        other => Failure::new(format!("{name}: {other}")),
-    };
-    let reader = open(path).and_then(fathom_trace::plain).map_err(|error| Failure::file(path, &error))?;
-    let mut events = Events::open(reader).map_err(unreadable)?;
-
+    let mut events = events(path)?;
+    if let Some(keep) = keep {
+        events.keep_files(keep);
+    }
+    let name = name_of(path);
     let cut_off = loop {
         match events.next() {
             Ok(Some(event)) => characterizer.add(&event, events.message()),
@@ -69,6 +64,25 @@ pub(crate) fn characterize_with(
         return Err(Failure::new(format!("{name}: there are no requests in it{why}; {needs}")));
     }
     Ok(Characterized { name, profile, losses: events.lost(), files, complaints, cut_off })
+}
+
+/// Name of a trace in messages.
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Starts to read a trace.
+pub(crate) fn events(path: &Path) -> Result<Events<impl BufRead>, Failure> {
+    let name = name_of(path);
+    let unreadable = |error: TraceError| match error {
+        TraceError::Io(error) => Failure::file(path, &error),
+        TraceError::OldVersion => Failure::new(format!(
+            "{name}: not a block trace: neither binary (fathom record, blktrace, blkparse -d) nor text of a format that fathom reads"
+        )),
+        other => Failure::new(format!("{name}: {other}")),
+    };
+    let reader = open(path).and_then(fathom_trace::plain).map_err(|error| Failure::file(path, &error))?;
+    Events::open(reader).map_err(unreadable)
 }
 
 /// The file that a device of a recording of files stands for.

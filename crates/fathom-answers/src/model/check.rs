@@ -1,15 +1,18 @@
 //! A run of a model under the recorder, compared with the trace.
 
 use crate::characterize::trace::{Characterized, characterize_with};
-use crate::figures;
+use crate::device::{self, refused};
+use crate::{Runner, figures};
 use fathom_command::{Failure, Streams};
 use fathom_errors::plain;
+use fathom_trace::events::{Keep, LeftOut};
+use fathom_trace::files::Operation;
 use fathom_workload::Characterizer;
 use fathom_workload::fidelity::Fidelity;
 use fathom_workload::model::Model;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Time for the I/Os that are in flight at the end of a run, ms.
@@ -28,36 +31,187 @@ pub(super) struct Checked<'t> {
     pub(super) rate: f64,
 }
 
+/// A model to be checked.
+pub(super) struct Order<'t> {
+    /// Where it runs, as named by the user.
+    pub(super) named: &'t Path,
+    /// Comments of the job file.
+    pub(super) about: &'t [String],
+    pub(super) trace: &'t Characterized,
+    pub(super) model: &'t Model,
+    pub(super) rate: f64,
+}
+
+impl<'t> Order<'t> {
+    fn checked(&self, played: Characterized, job_file: &str) -> Checked<'t> {
+        let fidelity = Fidelity::of(&self.trace.profile, &played.profile, self.rate);
+        Checked {
+            trace: self.trace,
+            played,
+            model: self.model,
+            fidelity,
+            job_bytes: job_file.len(),
+            rate: self.rate,
+        }
+    }
+
+    fn announce(&self, place: &Path, streams: &mut Streams<'_>) -> Result<(), Failure> {
+        let time = figures::duration(self.model.seconds * 1e9);
+        Ok(writeln!(streams.err, "running the model on {} for {time}, under fathom record", place.display())?)
+    }
+}
+
 /// Runs the model on a device and compares its load with the trace's.
-pub(super) fn check<'t>(
-    device: &Path,
-    job_file: &str,
-    trace: &'t Characterized,
-    model: &'t Model,
-    rate: f64,
+pub(super) fn on_device<'t>(
+    order: &Order<'t>,
+    destroy: Option<&Path>,
     streams: &mut Streams<'_>,
+    runner: &dyn Runner,
 ) -> Result<Checked<'t>, Failure> {
-    let failed = |error: io::Error| Failure::new(format!("temporary files: {}", plain(&error)));
-    let directory = tempfile::Builder::new().prefix("fathom-model.").tempdir().map_err(failed)?;
-    let (job_path, recording) =
-        (directory.path().join("model.fio"), directory.path().join("model.trace.zst"));
-    std::fs::write(&job_path, job_file).map_err(|error| Failure::file(&job_path, &error))?;
-    writeln!(
-        streams.err,
-        "running the model on {} for {}, under fathom record",
-        device.display(),
-        figures::duration(model.seconds * 1e9)
-    )?;
-    let ended = record(device, &job_path, &recording).map_err(failed)?;
+    let (model, named) = (order.model, order.named);
+    let scratch = device::scratch(named, destroy, model.writes(), runner)?;
+    if scratch.bytes < model.size {
+        return Err(refused(
+            named,
+            &format!(
+                "it has {}, and the model uses {}; --size={} makes it fit",
+                figures::size(scratch.bytes),
+                figures::size(model.size),
+                scratch.bytes / 2
+            ),
+        ));
+    }
+    let job_file = model.job_file(order.about, &scratch.path.to_string_lossy());
+    let run = Run::new(&job_file)?;
+    order.announce(&scratch.path, streams)?;
+    succeeded(run.record(&[scratch.path.as_os_str()])?, streams)?;
+    // Others may read the device before and after the run, as udev does.
+    let (start, end) = span(&run.result(), model.seconds)?;
+    let characterizer = Characterizer::default().between(start, end);
+    let played = characterize_with(&run.recording(), characterizer, None)?;
+    Ok(order.checked(played, &job_file))
+}
+
+/// Runs a model of files in a new directory below the named one, and compares its calls with the trace's.
+pub(super) fn in_directory<'t>(order: &Order<'t>, streams: &mut Streams<'_>) -> Result<Checked<'t>, Failure> {
+    let (model, named) = (order.model, order.named);
+    let metadata = std::fs::metadata(named).map_err(|error| Failure::file(named, &error))?;
+    if !metadata.is_dir() {
+        return Err(refused(
+            named,
+            "the model of a recording of files runs in a directory: --check=DIRECTORY",
+        ));
+    }
+    let named = std::fs::canonicalize(named).map_err(|error| Failure::file(named, &error))?;
+    let scratch = tempfile::Builder::new().prefix("fathom-model.").tempdir_in(&named);
+    let scratch = scratch.map_err(|error| Failure::file(&named, &error))?;
+    device::check_room(&scratch.path().join("model"), model.size)?;
+    let job_file = model.job_file(order.about, &format!("{}/", scratch.path().display()));
+    let run = Run::new(&job_file)?;
+    // A missing right, or a kernel without the events, is found before files are written.
+    can_record(&run.probe()?)?;
+    // Writing the files that the model reads is no part of it.
+    let layout = Run::new(&job_file.replacen("[global]\n", "[global]\ncreate_only=1\n", 1))?;
+    succeeded(layout.run()?, streams)?;
+    order.announce(&named, streams)?;
+    succeeded(run.record(&["--files".as_ref(), "--names".as_ref()])?, streams)?;
+    let below = scratch.path().as_os_str().as_encoded_bytes().to_vec();
+    // The rest is what fathom itself reads, and its result.
+    let is_of_model: Keep = Box::new(move |file| file.name.starts_with(&below));
+    let mut played = characterize_with(&run.recording(), Characterizer::default(), Some(is_of_model))?;
+    if let Some(files) = &mut played.files {
+        files.end = None;
+        files.pseudo = LeftOut::default();
+        files.calls.remove(&Operation::Map);
+    }
+    Ok(order.checked(played, &job_file))
+}
+
+/// Job file, result and recording of a run, in a temporary directory.
+struct Run {
+    directory: tempfile::TempDir,
+}
+
+impl Run {
+    fn new(job_file: &str) -> Result<Run, Failure> {
+        let directory = tempfile::Builder::new().prefix("fathom-model.").tempdir().map_err(failed)?;
+        let run = Run { directory };
+        std::fs::write(run.job_file(), job_file).map_err(|error| Failure::file(&run.job_file(), &error))?;
+        Ok(run)
+    }
+
+    fn job_file(&self) -> PathBuf {
+        self.directory.path().join("model.fio")
+    }
+
+    fn result(&self) -> PathBuf {
+        self.directory.path().join("model.json")
+    }
+
+    fn recording(&self) -> PathBuf {
+        self.directory.path().join("model.trace.zst")
+    }
+
+    /// Records a command that does nothing.
+    fn probe(&self) -> Result<Output, Failure> {
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(&program);
+        command.args(["record", "--files", "--force", "-o"]).arg(self.recording()).arg("--");
+        command
+            .arg(&program)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .output()
+            .map_err(failed)
+    }
+
+    /// Records a run of the job file: the recorder starts before the jobs do, and ends after them.
+    fn record(&self, target: &[&OsStr]) -> Result<Output, Failure> {
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(&program);
+        command
+            .arg("record")
+            .args(target)
+            .args(["--force", "-o"])
+            .arg(self.recording())
+            .arg("--")
+            .arg(&program);
+        self.output_of(command)
+    }
+
+    /// Runs the job file.
+    fn run(&self) -> Result<Output, Failure> {
+        self.output_of(Command::new(std::env::current_exe().map_err(failed)?))
+    }
+
+    fn output_of(&self, mut command: Command) -> Result<Output, Failure> {
+        let mut output = OsString::from("--output=");
+        output.push(self.result());
+        command.arg(self.job_file()).args(["--eta=never", "--output-format=json"]).arg(output);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)
+    }
+}
+
+fn failed(error: io::Error) -> Failure {
+    Failure::new(format!("temporary files: {}", plain(&error)))
+}
+
+fn can_record(probed: &Output) -> Result<(), Failure> {
+    if probed.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&probed.stderr);
+    let why = said.lines().next().unwrap_or_default().trim_start_matches("fathom: ").to_owned();
+    Err(Failure::new(format!("--check records the model, which is not possible here: {why}")))
+}
+
+fn succeeded(ended: Output, streams: &mut Streams<'_>) -> Result<(), Failure> {
     if !ended.status.success() {
         streams.err.write_all(&ended.stderr)?;
         return Err(Failure::new(format!("the run of the model failed ({})", ended.status)));
     }
-    // Others may read the device before and after the run, as udev does.
-    let (start, end) = span(&job_path.with_extension("json"), model.seconds)?;
-    let played = characterize_with(&recording, Characterizer::default().between(start, end))?;
-    let fidelity = Fidelity::of(&trace.profile, &played.profile, rate);
-    Ok(Checked { trace, played, model, fidelity, job_bytes: job_file.len(), rate })
+    Ok(())
 }
 
 /// When the jobs of a result ran, in ns since 1970, until their last I/O was complete.
@@ -69,24 +223,4 @@ fn span(result: &Path, seconds: f64) -> Result<(u64, u64), Failure> {
     // The milliseconds of a result are rounded.
     let end = start + (seconds * 1e3).ceil() as u64 + DRAIN_MS;
     Ok((start.saturating_sub(1).saturating_mul(1_000_000), end.saturating_mul(1_000_000)))
-}
-
-/// Records a run of a job file: the recorder starts before the jobs do, and ends after them.
-fn record(device: &Path, job_file: &Path, recording: &Path) -> io::Result<Output> {
-    let program = std::env::current_exe()?;
-    let mut output = OsString::from("--output=");
-    output.push(job_file.with_extension("json"));
-    Command::new(&program)
-        .arg("record")
-        .arg(device)
-        .arg("-o")
-        .arg(recording)
-        .arg("--")
-        .arg(&program)
-        .arg(job_file)
-        .args(["--eta=never", "--output-format=json"])
-        .arg(output)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .output()
 }

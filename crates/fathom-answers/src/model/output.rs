@@ -8,6 +8,7 @@ use fathom_command::Failure;
 use fathom_workload::Profile;
 use fathom_workload::fidelity::{Compared, Property};
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 /// Version of the JSON document.
 const VERSION: u32 = 1;
@@ -36,7 +37,7 @@ pub(super) fn text(checked: &Checked<'_>, limit: Option<usize>) -> String {
     for compared in &checked.fidelity.properties {
         let error = format!("{:.1} %", compared.error * 100.0);
         table.row(vec![
-            name(&compared.property),
+            name(&compared.property, checked.trace.files.is_some()),
             value(compared, compared.trace),
             value(compared, compared.model),
             error,
@@ -52,7 +53,11 @@ pub(super) fn text(checked: &Checked<'_>, limit: Option<usize>) -> String {
     }
     text.push('\n');
     text.push_str(&table.text(2, limit));
-    text.push_str(&columns::hanging("Depth and latencies are the device's, so they do not count.", 2, width));
+    text.push_str(&columns::hanging(
+        "Depth and latencies are those of the storage, so they do not count.",
+        2,
+        width,
+    ));
     text
 }
 
@@ -65,6 +70,9 @@ pub(super) fn json(checked: &Checked<'_>) -> Result<String, Failure> {
         properties: &checked.fidelity.properties,
         doubts: doubts(checked),
         not_modelled: &checked.model.lacks,
+        left_out: checked.trace.files.as_ref().map(|sums| {
+            json!({ "files": sums.unwanted.files, "calls": sums.unwanted.calls, "pseudo_files": sums.pseudo.files, "pseudo_calls": sums.pseudo.calls })
+        }),
         job_file_bytes: checked.job_bytes,
         rate: checked.rate,
         profiles: Profiles { trace: &checked.trace.profile, model: &checked.played.profile },
@@ -80,6 +88,8 @@ struct Document<'a> {
     properties: &'a [Compared],
     doubts: Vec<String>,
     not_modelled: &'a [String],
+    /// Files without a part in the model, of a recording of files.
+    left_out: Option<Json>,
     job_file_bytes: usize,
     rate: f64,
     profiles: Profiles<'a>,
@@ -100,16 +110,17 @@ fn doubts(checked: &Checked<'_>) -> Vec<String> {
     let rate = checked.fidelity.properties.iter().find(|compared| compared.property == Property::Rate);
     if rate.is_some_and(|rate| rate.model < rate.trace * KEPT_UP) {
         told.push(
-            "The scratch device did not keep up with the rate, so properties over time are not the model's."
+            "The scratch storage did not keep up with the rate, so properties over time are not the model's."
                 .to_owned(),
         );
     }
     told
 }
 
-/// Name of a property.
-fn name(property: &Property) -> String {
+/// Name of a property; programs sync files, and devices are flushed.
+fn name(property: &Property, is_of_files: bool) -> String {
     match property {
+        Property::Flushes if is_of_files => "syncs per second".to_owned(),
         Property::Rate => "I/Os per second".to_owned(),
         Property::Bandwidth => "bandwidth".to_owned(),
         Property::Directions => "directions (share of reads)".to_owned(),

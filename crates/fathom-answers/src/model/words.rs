@@ -20,6 +20,7 @@ pub(super) struct ModelOptions {
     pub(super) force: bool,
     pub(super) target: Option<String>,
     pub(super) scaling: Scaling,
+    pub(super) is_open: bool,
     pub(super) check: Option<PathBuf>,
     pub(super) destroy: Option<PathBuf>,
     pub(super) format: Format,
@@ -33,6 +34,7 @@ pub(super) fn read(words: &[OsString]) -> Result<ModelOptions, Failure> {
         force: false,
         target: None,
         scaling: Scaling::default(),
+        is_open: false,
         check: None,
         destroy: None,
         format: Format::Text,
@@ -47,6 +49,7 @@ pub(super) fn read(words: &[OsString]) -> Result<ModelOptions, Failure> {
             Long("rate") => found.scaling.rate = factor(&arguments::text(&mut parser, "--rate")?)?,
             Long("size") => found.scaling.size = Some(arguments::size(&mut parser, "--size")?),
             Long("numjobs") => found.scaling.clones = clones(&arguments::text(&mut parser, "--numjobs")?)?,
+            Long("open-loop") => found.is_open = true,
             Long("check") => found.check = Some(parser.value()?.into()),
             Long("destroy") => found.destroy = Some(parser.value()?.into()),
             Long("format" | "output-format") => {
@@ -60,7 +63,7 @@ pub(super) fn read(words: &[OsString]) -> Result<ModelOptions, Failure> {
     found.trace = arguments::one_file(files)?;
     found.format = format.unwrap_or(Format::Text);
     if found.check.is_none() && (found.destroy.is_some() || format.is_some()) {
-        return Err(Failure::new("--destroy and --format belong to --check=DEVICE"));
+        return Err(Failure::new("--destroy and --format belong to --check"));
     }
     if found.scaling.size == Some(0) {
         return Err(Failure::new("--size: expected at least one block, as in 10g"));

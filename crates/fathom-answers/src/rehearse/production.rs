@@ -73,7 +73,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Trace>, Failure> {
         ));
     };
     let characterized = match scan.is_trace {
-        true => Some(characterize_with(path, Characterizer::with_parts())?),
+        true => Some(characterize_with(path, Characterizer::with_parts(), None)?),
         false => None,
     };
     let production = Production {

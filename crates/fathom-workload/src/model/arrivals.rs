@@ -31,6 +31,26 @@ pub struct Arrivals {
     pub variation: f64,
 }
 
+impl Arrivals {
+    /// Joins steps until there are at most this many.
+    pub(super) fn shorten(&mut self, most: usize) {
+        let most = most.max(3);
+        if self.steps.len() <= most {
+            return;
+        }
+        let joined = self.steps.len().div_ceil(most);
+        let seconds = self.step_s * self.steps.len() as f64;
+        let number = self.steps.len() / joined;
+        let mut counts = vec![0.0; number];
+        for (place, rate) in self.steps.iter().enumerate() {
+            let start = place as f64 * self.step_s;
+            spread(rate * self.step_s, (start, start + self.step_s), seconds / number as f64, &mut counts);
+        }
+        self.step_s = seconds / number as f64;
+        self.steps = counts.iter().map(|count| count / self.step_s).collect();
+    }
+}
+
 /// The arrivals of this share of a part, in a trace of this length.
 pub fn of(part: &Part, seconds: f64, share: f64) -> Arrivals {
     let seconds = seconds.max(1e-6);

@@ -2,16 +2,19 @@
 
 use super::arrivals::Arrivals;
 use super::place::Place;
-use super::{Job, Model};
+use super::{Job, Model, OnFiles};
 use crate::skew::Model as Distribution;
 use fathom_stats::Direction;
 use std::fmt::Write;
 
 /// Smallest rate per second that is given in whole requests.
 const SMALLEST_RATE: f64 = 200.0;
+/// Largest error of a rate in whole requests where other programs than fathom read it.
+const COARSE: f64 = 0.02;
 
 impl Model {
-    /// The job file. `about` is its first comment, one line each; `target` the file or device of all jobs.
+    /// The job file. `about` is its first comment, one line each; `target` the file or device of all jobs. Of a model of files,
+    /// it is the directory of their files if it ends with a slash, and otherwise the beginning of their names.
     pub fn job_file(&self, about: &[String], target: &str) -> String {
         let mut text: String = about.iter().map(|line| format!("# {line}\n")).collect();
         for lack in &self.lacks {
@@ -20,16 +23,23 @@ impl Model {
         let runtime = (self.seconds * 1e3).ceil().max(100.0);
         // A colon separates files.
         let target = target.replace(':', "\\:");
-        let _ = write!(
-            text,
-            "\n[global]\nfilename={target}\nioengine=io_uring\ndirect=1\ntime_based=1\nruntime={runtime}ms\nopen_loop=1\n"
-        );
-        self.jobs.iter().for_each(|job| text.push_str(&section(job)));
+        let (directory, prefix) = match target.strip_suffix('/') {
+            Some("") => ("directory=/\n".to_owned(), String::new()),
+            Some(directory) => (format!("directory={directory}\n"), String::new()),
+            None => (String::new(), format!("{target}.")),
+        };
+        let place = match self.on_files {
+            None => format!("filename={target}\nioengine=io_uring\ndirect=1"),
+            Some(_) => format!("{directory}ioengine=psync"),
+        };
+        let pace = if self.on_files.is_none_or(|files| files.is_open) { "open_loop=1\n" } else { "" };
+        let _ = write!(text, "\n[global]\n{place}\ntime_based=1\nruntime={runtime}ms\n{pace}");
+        self.jobs.iter().for_each(|job| text.push_str(&section(job, &prefix, self.on_files)));
         text
     }
 }
 
-fn section(job: &Job) -> String {
+fn section(job: &Job, prefix: &str, on_files: Option<OnFiles>) -> String {
     let mut text = format!(
         "\n# {:.1} % of the requests, {:.1} % of the bytes\n[{}]\n",
         job.share * 100.0,
@@ -39,6 +49,9 @@ fn section(job: &Job) -> String {
     let mut put = |name: &str, value: String| {
         let _ = writeln!(text, "{name}={value}");
     };
+    if on_files.is_some() {
+        put("filename", format!("{prefix}{}", if job.is_shared { "shared" } else { &job.name }));
+    }
     put("rw", pattern(job));
     match job.sizes.0.as_slice() {
         [(size, _)] => put("bs", size_text(u64::from(*size))),
@@ -48,11 +61,18 @@ fn section(job: &Job) -> String {
         }
     }
     place(job, &mut put);
-    rate(job, &mut put);
-    arrivals(&job.arrivals, &mut put);
-    put("iodepth", job.slots.to_string());
+    match on_files.is_some_and(|files| !files.is_open) {
+        true => closed_rate(job, &mut put),
+        false => {
+            rate(job, &mut put);
+            arrivals(&job.arrivals, &mut put);
+        }
+    }
+    if on_files.is_none() {
+        put("iodepth", job.slots.to_string());
+    }
     if let Some(every) = job.sync_every {
-        put("fsync", every.to_string());
+        put(on_files.map_or("fsync", |files| files.sync), every.to_string());
     }
     if job.is_durable {
         put("sync", "dsync".to_owned());
@@ -111,6 +131,11 @@ fn place(job: &Job, put: &mut impl FnMut(&str, String)) {
                 drawn(all.iter().map(|zone| zone.1).sum(), zones(&all));
             }
         },
+        // One zone is all of the area.
+        Place::Zones { zones, .. } if zones.len() == 1 => {
+            put("size", size_text(job.place.size()));
+            put("norandommap", "1".to_owned());
+        }
         Place::Zones { zones: all, .. } => drawn(job.place.size(), zones(all)),
     }
     if !job.place.is_sequential() && job.place.granule() != job.sizes.smallest() {
@@ -130,6 +155,19 @@ fn rate(job: &Job, put: &mut impl FnMut(&str, String)) {
         return put("rate_iops", per_second.round().to_string());
     }
     put("rate", (per_second * job.sizes.mean()).round().max(1.0).to_string());
+}
+
+/// The rate of a job for fio as well, in whole requests or, where these would be too coarse, in bytes. There, the gaps are even: fio
+/// divides a rate in bytes by the smallest of several sizes if they are random.
+fn closed_rate(job: &Job, put: &mut impl FnMut(&str, String)) {
+    let per_second = job.arrivals.per_second;
+    let whole = per_second.round();
+    if (whole / per_second - 1.0).abs() > COARSE {
+        put("rate", (per_second * job.sizes.mean()).round().max(1.0).to_string());
+        return put("rate_process", "linear".to_owned());
+    }
+    put("rate_iops", whole.to_string());
+    arrivals(&job.arrivals, put);
 }
 
 fn arrivals(arrivals: &Arrivals, put: &mut impl FnMut(&str, String)) {

@@ -7,6 +7,7 @@
 //! independent parts: Tarasov and others, "Extracting Flexible, Replayable Models from Large Block Traces", FAST 2012.
 
 pub mod arrivals;
+mod files;
 mod job_file;
 pub mod place;
 mod places;
@@ -18,6 +19,7 @@ use crate::parts::Part;
 use crate::profile::Profile;
 use arrivals::Arrivals;
 use fathom_stats::Direction;
+use fathom_trace::events::FileSums;
 use place::Place;
 use sizes::BlockSizes;
 
@@ -57,6 +59,19 @@ pub struct Model {
     pub seconds: f64,
     /// What the trace has and the model lacks, a phrase each.
     pub lacks: Vec<String>,
+    /// The model is one of calls to files; `None`: of requests to a device.
+    pub on_files: Option<OnFiles>,
+}
+
+/// How the jobs of a model use files: each has a separate one, with calls that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnFiles {
+    /// Calls follow the rate over time, in an open loop, which other programs than fathom do not know.
+    pub is_open: bool,
+    /// The option of the most frequent kind of sync.
+    pub sync: &'static str,
+    /// Number of clones of a job outside of streams: as many as calls were in progress together.
+    pub threads: u32,
 }
 
 /// One job of a model.
@@ -76,6 +91,8 @@ pub struct Job {
     pub place: Place,
     /// First byte of its area.
     pub offset: u64,
+    /// Reads and writes the same blocks as the other jobs of which this is true.
+    pub is_shared: bool,
     /// When its requests come; the rate is that of a clone.
     pub arrivals: Arrivals,
     /// A sync after each this many writes.
@@ -91,6 +108,20 @@ pub struct Job {
 impl Model {
     /// The model of a profile with parts.
     pub fn of(profile: &Profile, scaling: &Scaling) -> Model {
+        Model::made(profile, scaling, None)
+    }
+
+    /// The model of a recording of files: jobs of options that fio has as well, unless it is to be an open loop.
+    pub fn of_files(profile: &Profile, sums: &FileSums, scaling: &Scaling, is_open: bool) -> Model {
+        let on_files = OnFiles { is_open, ..OnFiles::of(profile, sums) };
+        let mut model = Model::made(profile, scaling, Some(on_files));
+        files::fit_arrivals(&mut model, is_open);
+        model.lacks.extend(files::lacks(sums));
+        model
+    }
+
+    fn made(profile: &Profile, scaling: &Scaling, on_files: Option<OnFiles>) -> Model {
+        let unit = if on_files.is_some() { 1 } else { sizes::SECTOR };
         let mut lacks = Vec::new();
         let mut jobs = Vec::new();
         let slots = profile.depth.as_ref().map_or(SLOTS.0, |depth| depth.largest);
@@ -98,12 +129,19 @@ impl Model {
         for part in &profile.parts {
             let share = part.requests() as f64 / profile.requests.max(1) as f64;
             let of_bytes = part.sizes.bytes() as f64 / profile.bytes.max(1) as f64;
+            // What is sequential by chance is part of the rest.
+            let by_chance = if on_files.is_some() { files::by_chance(profile, part.direction) } else { 0 };
+            if by_chance > 0 && part.is_sequential {
+                continue;
+            }
+            let with_those = (part.requests() + by_chance) as f64 / part.requests().max(1) as f64;
+            let (share, of_bytes) = (share * with_those, of_bytes * with_those);
             if share.max(of_bytes) < LEAST_SHARE {
                 lacks.push(format!("{} {} requests", part.requests(), name(part)));
                 continue;
             }
-            for class in sizes::classes(&part.sizes) {
-                for (suffix, share_of_class, place) in places::of(part, &class, profile) {
+            for class in sizes::classes(&part.sizes, unit) {
+                for (suffix, share_of_class, place) in places::of(part, &class, profile, on_files.is_some()) {
                     let share_of_part = class.share * share_of_class;
                     jobs.push(Job {
                         name: format!("{}{}{suffix}", name(part), class.suffix),
@@ -114,7 +152,8 @@ impl Model {
                         sizes: class.sizes.clone(),
                         place,
                         offset: 0,
-                        arrivals: arrivals::of(part, profile.seconds, share_of_part),
+                        is_shared: false,
+                        arrivals: arrivals::of(part, profile.seconds, share_of_part * with_those),
                         sync_every: None,
                         is_durable: part.durable * 2 > part.requests(),
                         clones: 1,
@@ -124,9 +163,10 @@ impl Model {
         }
         syncs::assign(&mut jobs, profile, &mut lacks);
         if profile.devices.len() > 1 {
-            lacks.push(format!("the division of the load among {} devices", profile.devices.len()));
+            let what = if on_files.is_some() { "files" } else { "devices" };
+            lacks.push(format!("the division of the load among {} {what}", profile.devices.len()));
         }
-        let mut model = Model { jobs, size: 0, seconds: profile.seconds, lacks };
+        let mut model = Model { jobs, size: 0, seconds: profile.seconds, lacks, on_files };
         model.scale(scaling);
         model.arrange(profile);
         model
@@ -137,19 +177,24 @@ impl Model {
         let factor = scaling.size.map_or(1.0, |size| size as f64 / total.max(1) as f64);
         for job in &mut self.jobs {
             job.place.scale(factor, job.sizes.largest());
-            job.clones = scaling.clones.max(1) * job.place.streams();
+            let threads =
+                self.on_files.filter(|_| !job.place.is_sequential()).map_or(1, |files| files.threads);
+            job.clones = scaling.clones.max(1) * job.place.streams() * threads;
             job.arrivals.per_second *= scaling.rate / f64::from(job.clones);
         }
     }
 
-    /// Gives each job its area. Reads and writes outside of streams share the first one if they do in the trace.
+    /// Gives each job its area, or a file. Reads and writes outside of streams share the first one if they do in the
+    /// trace.
     fn arrange(&mut self, profile: &Profile) {
         let is_shared = profile.space.is_shared();
-        let shares = |job: &Job| is_shared && !job.place.is_sequential() && job.direction != Direction::Trim;
+        for job in &mut self.jobs {
+            job.is_shared = is_shared && !job.place.is_sequential() && job.direction != Direction::Trim;
+        }
         let room = |job: &Job| job.place.size().next_multiple_of(ALIGNMENT);
-        let mut end = self.jobs.iter().filter(|job| shares(job)).map(room).max().unwrap_or(0);
-        for job in self.jobs.iter_mut().filter(|job| !shares(job)) {
-            job.offset = end;
+        let mut end = self.jobs.iter().filter(|job| job.is_shared).map(room).max().unwrap_or(0);
+        for job in self.jobs.iter_mut().filter(|job| !job.is_shared) {
+            job.offset = if self.on_files.is_some() { 0 } else { end };
             end += room(job);
         }
         self.size = end;

@@ -21,6 +21,8 @@ const GAP: u64 = 64 << 10;
 /// Room of an area in which each block comes once, relative to what is accessed: the more, the fewer requests are next to earlier ones
 /// by chance.
 const SPREADS: [u64; 4] = [1, 2, 4, 16];
+/// Largest area in files, relative to what is accessed.
+const MOST_OF_FILES: u64 = 16;
 /// Ratio of the accesses per block from which streams have a separate hot zone, and percent of the accesses of each zone.
 const HOTTER: f64 = 3.0;
 const LEAST_PERCENT: u32 = 5;
@@ -28,12 +30,17 @@ const LEAST_PERCENT: u32 = 5;
 const ALIGNED: f64 = 0.9;
 
 /// The places of a part: a suffix for the name of its job, the share of the part, the place.
-pub(super) fn of(part: &Part, class: &SizeClass, profile: &Profile) -> Shared {
+pub(super) fn of(part: &Part, class: &SizeClass, profile: &Profile, on_files: bool) -> Shared {
+    // A file is written before it is read, and a device is there already.
+    let most = match on_files {
+        true => part.popularity.footprint().saturating_mul(MOST_OF_FILES),
+        false => u64::MAX,
+    };
     match part.is_sequential {
         true => streams(part, class, profile),
         // Blocks that are read and written are in one area only if neither is spread over more than it accesses.
-        false if profile.space.is_shared() => random(part, &class.sizes, &SPREADS[..1]),
-        false => random(part, &class.sizes, &SPREADS),
+        false if profile.space.is_shared() => random(part, &class.sizes, &SPREADS[..1], most),
+        false => random(part, &class.sizes, &SPREADS, most),
     }
 }
 
@@ -97,7 +104,7 @@ fn hot_and_cold(zones: &[(u32, f64)]) -> Vec<(u32, f64)> {
 
 /// The candidate that comes closest: places fitted to the popularity of blocks, or of the places where requests begin, which
 /// differ where sizes do.
-fn random(part: &Part, sizes: &BlockSizes, spreads: &[u64]) -> Shared {
+fn random(part: &Part, sizes: &BlockSizes, spreads: &[u64], most: u64) -> Shared {
     let (smallest, largest) = (sizes.smallest(), sizes.largest());
     let aligned = |granule: &u64| part.sizes.aligned_share(*granule) >= ALIGNED;
     let granules = (9..20).map(|power| 1u64 << power);
@@ -107,8 +114,11 @@ fn random(part: &Part, sizes: &BlockSizes, spreads: &[u64]) -> Shared {
         vec![("", 1.0, Place::Once { size, granule: smallest })]
     };
     let mut candidates: Vec<Shared> = spreads.iter().copied().map(once).collect();
-    candidates.extend(fitted(&part.popularity, part.sizes.unit(BLOCK), BLOCK, smallest));
-    candidates.extend(fitted(&part.starts, 1.0, granule, granule));
+    let is_small = |places: &Shared| places.iter().all(|place| place.2.size() <= most);
+    candidates.extend(
+        fitted(&part.popularity, part.sizes.unit(BLOCK), BLOCK, smallest).into_iter().filter(is_small),
+    );
+    candidates.extend(fitted(&part.starts, 1.0, granule, granule).into_iter().filter(is_small));
     simulation::best(candidates, sizes, part.requests(), &part.popularity)
 }
 

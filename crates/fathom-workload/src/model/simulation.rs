@@ -54,6 +54,12 @@ fn score(places: &Shared, sizes: &BlockSizes, requests: u64, wanted: &Popularity
     distance(wanted, &found) + OF_FOOTPRINT * error.min(1.0) + OF_SEQUENTIAL * sequential
 }
 
+/// The share of requests at random places of an area that are in sequential runs by chance.
+pub(super) fn by_chance(size: u64, sizes: &BlockSizes, requests: u64) -> f64 {
+    let place = Place::Drawn { size, granule: sizes.smallest(), distribution: Distribution::Uniform };
+    simulate(&vec![("", 1.0, place)], sizes, requests).1
+}
+
 /// The popularity of blocks, and the share of requests in sequential runs.
 fn simulate(places: &Shared, sizes: &BlockSizes, requests: u64) -> (Popularity, f64) {
     let mean = sizes.mean();
@@ -74,7 +80,7 @@ fn simulate(places: &Shared, sizes: &BlockSizes, requests: u64) -> (Popularity, 
             device,
             direction: Direction::Read,
             sector: ((place as u64) << 44) + offset / 512,
-            skip: 0,
+            skip: (offset % 512) as u16,
             bytes,
             code: 0,
             process: 0,

@@ -13,8 +13,8 @@ const JOINED: f64 = 0.08;
 const LARGEST_ERROR: f64 = 0.03;
 /// Share of the requests that the largest sizes of such a job have at most.
 const RARE: f64 = 0.05;
-/// Block sizes are multiples of this.
-const SECTOR: u64 = 512;
+/// Block sizes of devices are multiples of this; those of files may be any.
+pub(super) const SECTOR: u64 = 512;
 
 /// Block sizes that one job can have.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,16 +58,19 @@ struct Group {
 }
 
 impl Group {
-    fn size(&self) -> u32 {
-        let sectors = (self.bytes / self.requests.max(1.0) / SECTOR as f64).round().max(1.0);
-        u32::try_from((sectors as u64).saturating_mul(SECTOR)).unwrap_or(u32::MAX - 511)
+    /// The mean size, as a multiple of `unit`.
+    fn size(&self, unit: u64) -> u32 {
+        let units = (self.bytes / self.requests.max(1.0) / unit as f64).round().max(1.0);
+        let largest = u32::MAX - u32::MAX % unit as u32;
+        u32::try_from((units as u64).saturating_mul(unit)).unwrap_or(largest)
     }
 }
 
 /// One class; two where rare large requests have many of the bytes, which whole percents of the requests cannot express.
-pub(super) fn classes(sizes: &Sizes) -> Vec<SizeClass> {
+pub(super) fn classes(sizes: &Sizes, unit: u64) -> Vec<SizeClass> {
     let groups = groups(sizes);
-    let all = class("", &groups, &groups);
+    let class = |suffix, some: &[Group]| class(suffix, some, &groups, unit);
+    let all = class("", &groups);
     let mean = sizes.bytes() as f64 / sizes.requests().max(1) as f64;
     if (all.sizes.mean() / mean - 1.0).abs() <= LARGEST_ERROR {
         return vec![all];
@@ -84,16 +87,16 @@ pub(super) fn classes(sizes: &Sizes) -> Vec<SizeClass> {
         rare if rare == groups.len() => vec![all],
         rare => {
             let (usual, large) = groups.split_at(groups.len() - rare);
-            vec![class("", usual, &groups), class("-large", large, &groups)]
+            vec![class("", usual), class("-large", large)]
         }
     }
 }
 
-fn class(suffix: &'static str, groups: &[Group], all: &[Group]) -> SizeClass {
+fn class(suffix: &'static str, groups: &[Group], all: &[Group], unit: u64) -> SizeClass {
     let sum = |groups: &[Group], of: fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
     let (requests, bytes) = (sum(groups, |group| group.requests), sum(groups, |group| group.bytes));
     let shares: Vec<f64> = groups.iter().map(|group| group.requests / requests.max(1.0)).collect();
-    let sizes = groups.iter().map(Group::size).zip(whole_percents(&shares));
+    let sizes = groups.iter().map(|group| group.size(unit)).zip(whole_percents(&shares));
     SizeClass {
         suffix,
         share: requests / sum(all, |group| group.requests).max(1.0),
@@ -145,14 +148,14 @@ mod tests {
 
     #[test]
     fn a_few_sizes_are_kept_as_they_are() {
-        let found = classes(&sizes(&[(4096, 600), (8192, 250), (65_536, 150)]));
+        let found = classes(&sizes(&[(4096, 600), (8192, 250), (65_536, 150)]), SECTOR);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].sizes.0, [(4096, 60), (8192, 25), (65_536, 15)]);
     }
 
     #[test]
     fn rare_large_requests_are_a_class_of_their_own() {
-        let found = classes(&sizes(&[(4096, 99_700), (8 << 20, 300)]));
+        let found = classes(&sizes(&[(4096, 99_700), (8 << 20, 300)]), SECTOR);
         assert_eq!(found.len(), 2);
         assert_eq!(found[1].sizes.0, [(8 << 20, 100)]);
         assert!((found[1].share - 0.003).abs() < 1e-9 && found[1].share_of_bytes > 0.8, "{found:?}");
@@ -163,7 +166,7 @@ mod tests {
         fn shares_add_up_and_the_mean_is_kept(counts in prop::collection::btree_map(1u32..40_000, 1u64..10_000, 1..300)) {
             let counts: Vec<(u32, u64)> = counts.into_iter().map(|(sectors, count)| (sectors * 512, count)).collect();
             let sizes = sizes(&counts);
-            let found = classes(&sizes);
+            let found = classes(&sizes, SECTOR);
             let mean = sizes.bytes() as f64 / sizes.requests() as f64;
             prop_assert!((found.iter().map(|class| class.share).sum::<f64>() - 1.0).abs() < 1e-9);
             prop_assert!(found.iter().all(|class| class.sizes.0.iter().map(|size| size.1).sum::<u32>() == 100));

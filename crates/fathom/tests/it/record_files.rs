@@ -1,5 +1,7 @@
 //! `fathom record --files`: the recording has all that programs ask of their files, or says what is missing.
 
+mod model;
+
 use crate::record::can_record;
 use crate::support::groups::Quota;
 use crate::support::program::{self, Finished, Launch};
