@@ -24,27 +24,26 @@ pub struct Wishes {
     pub names: bool,
 }
 
-/// The part of the devices whose events are recorded: one region in `1 << shift`, each of 1 MiB.
+/// The part of the devices whose events are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
+    /// Binary logarithm of the size of a region in sectors.
+    pub region: u32,
     /// Binary logarithm of the number of regions of which one is recorded; 0 for all.
     pub shift: u32,
 }
 
 impl Sample {
-    /// Binary logarithm of a region in sectors.
-    const REGION: u32 = 11;
-
     /// Returns the bits of a sector's number that are zero in the sample.
     fn mask(self) -> u64 {
-        ((1 << self.shift) - 1) << Sample::REGION
+        ((1 << self.shift) - 1) << self.region
     }
 
     /// True if the sectors are in one region of the sample.
     pub fn holds(self, sectors: &Range<u64>) -> bool {
         let last = sectors.end.saturating_sub(1).max(sectors.start);
         self.shift == 0
-            || sectors.start & self.mask() == 0 && sectors.start >> Sample::REGION == last >> Sample::REGION
+            || sectors.start & self.mask() == 0 && sectors.start >> self.region == last >> self.region
     }
 }
 

@@ -415,7 +415,7 @@ mod tests {
 
         #[test]
         fn a_sample_holds_its_share_of_all_regions(shift in 0u32..8) {
-            let sample = Sample { shift };
+            let sample = Sample { region: 11, shift };
             let held = (0..1024u64).filter(|region| sample.holds(&(region * 2048..region * 2048 + 8))).count();
             prop_assert_eq!(held, 1024 >> shift);
             let crosses = is_sampled(sample, &[Range { start: 2040, end: 2056 }]);

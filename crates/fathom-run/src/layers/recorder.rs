@@ -29,6 +29,9 @@ const MOST_REQUESTS: u64 = 40_000;
 /// The sample is chosen anew after this time, ns.
 const CHOICE_NS: u64 = 100_000_000;
 const LARGEST_SHIFT: u32 = 12;
+/// Regions of a sample are between 64 KiB and 1 GiB.
+const SMALLEST_REGION: u32 = 7;
+const LARGEST_REGION: u32 = 21;
 /// Records of a worker that wait for the events of their time.
 const MOST_WAITING: usize = 1 << 18;
 /// Requests are dropped that long after the last time, ns.
@@ -105,7 +108,7 @@ impl<'a> LayerRecorder<'a> {
             followed: followed.collect(),
             devices: Vec::new(),
             pairing: Pairing::default(),
-            sample: Sample::default(),
+            sample: Sample { region: region_of(plan), shift: 0 },
             since_ns: now,
             chosen_ns: now,
             requests_before: 0,
@@ -239,7 +242,7 @@ impl<'a> LayerRecorder<'a> {
             shift
         };
         if wanted != shift {
-            self.sample = Sample { shift: wanted };
+            self.sample.shift = wanted;
             self.watch()?;
         }
         Ok(())
@@ -251,6 +254,16 @@ impl<'a> LayerRecorder<'a> {
         let lost = self.recorder.losses();
         self.region.publish(cpu_ns, self.events, lost.events.max(self.gaps), self.sample.shift);
     }
+}
+
+/// The size of a sample's regions, as the binary logarithm of sectors: the largest I/O fits, and small files have many.
+fn region_of(plan: &Plan) -> u32 {
+    let largest = plan.workers.iter().map(|worker| worker.target_plan.longest_length()).max().unwrap_or(0);
+    largest
+        .div_ceil(512)
+        .checked_next_power_of_two()
+        .map_or(LARGEST_REGION, u64::ilog2)
+        .clamp(SMALLEST_REGION, LARGEST_REGION)
 }
 
 /// Counts an I/O.

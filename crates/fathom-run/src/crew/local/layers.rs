@@ -18,9 +18,9 @@ use std::time::Duration;
 /// How long the kernel may take to enable its events.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 /// How long a start waits for the recorder to know the devices: it then misses the first I/Os.
-const WATCH_PATIENCE: Duration = Duration::from_secs(1);
+const WATCH_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the recorder may take to count what is left after the run.
-const END_PATIENCE: Duration = Duration::from_secs(10);
+const END_PATIENCE: Duration = Duration::from_secs(30);
 /// What the process says once it records.
 const READY: &[u8] = b"ready";
 
