@@ -91,14 +91,10 @@ const PSEUDO: [i128; 24] = [
 /// hugetlbfs) hold data and are none.
 pub fn is_pseudo(path: &Path) -> Result<bool, Errno> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
-    let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: the path ends with a zero byte; the kernel fills the structure, of which all zero is a valid value, too.
-    let found = unsafe {
-        check(i64::from(libc::statfs(path.as_ptr(), found.as_mut_ptr())))?;
-        found.assume_init()
-    };
+    // SAFETY: the path ends with a zero byte, and the call fills the structure.
+    let kind = kind_by(|found| unsafe { libc::statfs(path.as_ptr(), found) })?;
     // C libraries differ in the sign of the number, which has 32 bits.
-    Ok(PSEUDO.contains(&(i128::from(found.f_type) & 0xffff_ffff)))
+    Ok(PSEUDO.contains(&(kind & 0xffff_ffff)))
 }
 
 /// True for a file mapped directly from persistent memory (DAX), without page cache.
@@ -119,13 +115,16 @@ pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
 
 /// Returns the file system's magic number. C libraries differ in the type of the number and of the constants.
 fn kind_of(file: RawFd) -> Result<i128, Errno> {
+    // SAFETY: the call fills the structure.
+    kind_by(|found| unsafe { libc::fstatfs(file, found) })
+}
+
+/// The same number, with the call that fills the kernel's structure.
+fn kind_by(ask: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> Result<i128, Errno> {
     let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: the kernel fills the structure, of which all zero is a valid value, too.
-    let found = unsafe {
-        check(i64::from(libc::fstatfs(file, found.as_mut_ptr())))?;
-        found.assume_init()
-    };
-    Ok(i128::from(found.f_type))
+    check(i64::from(ask(found.as_mut_ptr())))?;
+    // SAFETY: all zero is a valid value, and so is what the kernel has written.
+    Ok(i128::from(unsafe { found.assume_init() }.f_type))
 }
 
 /// Opens an empty unnamed file in `directory` for reading and writing. It disappears when the last process that
