@@ -110,7 +110,7 @@ pub(super) fn in_directory<'t>(order: &Order<'t>, streams: &mut Streams<'_>) -> 
     let run = Run::new(&job_file)?;
     // A missing right, or a kernel without the events, is found before files are written.
     can_record(&run.probe()?)?;
-    // Writing the files that the model reads is no part of it.
+    // The recording starts after the files that the model reads are written.
     let layout = Run::new(&job_file.replacen("[global]\n", "[global]\ncreate_only=1\n", 1))?;
     succeeded(layout.run()?, streams)?;
     order.announce(&named, streams)?;

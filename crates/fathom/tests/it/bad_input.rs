@@ -66,12 +66,11 @@ fn expect_advice(finished: &Finished, file: &Path, advice: &str) {
     assert!(finished.stderr.lines().any(said), "{advice}: {}", finished.stderr);
 }
 
-/// Root may read every file, so this test runs as the user nobody.
+/// Root may read every file, so this test runs without privileges.
 #[test]
 fn a_file_that_must_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
     require!(skip::root());
-    require!(skip::tool("setpriv"));
     let directory = scratch();
     let file = file_of(directory.path(), "secret", 64 * KIB);
     let set_mode = |path: &Path, mode| {
@@ -80,19 +79,12 @@ fn a_file_that_must_not_be_read() {
     };
     set_mode(directory.path(), 0o755);
     set_mode(&file, 0o600);
-    let as_nobody = |words: &str| {
-        Launch::of(Path::new("setpriv"), directory.path())
-            .words("--reuid=65534 --regid=65534 --clear-groups")
-            .argument(program::path())
-            .words(words)
-            .run()
-    };
-    if as_nobody("--version").code() != 0 {
-        skip!("nobody may not run the program where it is");
-    }
-    let finished = as_nobody(&format!(
-        "--output-format=normal,json --name=bad --filename=secret --rw=read --size=64k {GOOD}"
-    ));
+    let unprivileged = require!(Launch::unprivileged(directory.path()));
+    let finished = unprivileged
+        .words(&format!(
+            "--output-format=normal,json --name=bad --filename=secret --rw=read --size=64k {GOOD}"
+        ))
+        .run();
     expect_error(&finished, "bad", 13, "Permission denied");
     expect_advice(&finished, Path::new("secret"), "it belongs to root, with mode 0600: run fathom as root");
     assert_eq!(finished.code(), 1, "{}", finished.stdout);

@@ -3,8 +3,8 @@
 use crate::record::can_record;
 use crate::support::devices::{LoopDevice, Mounted, Throttle};
 use crate::support::groups::Quota;
-use crate::support::program::{self, Finished, Launch};
-use crate::support::{MIB, json, scratch, skip, tasks_per_processor, wait_until};
+use crate::support::program::{Finished, Launch};
+use crate::support::{MIB, json, scratch, tasks_per_processor, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -242,22 +242,11 @@ fn what_is_recorded_is_shown_explained_and_drawn() {
 #[test]
 fn without_privileges_the_message_says_what_to_do() {
     fathom_only!();
-    require!(skip::root());
-    require!(skip::tool("setpriv"));
     let directory = scratch();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(directory.path(), mode).expect("can be set");
-    let as_nobody = |words: &str| {
-        Launch::of(Path::new("setpriv"), directory.path())
-            .words("--reuid=65534 --regid=65534 --clear-groups")
-            .argument(program::path())
-            .words(words)
-            .run()
-    };
-    if as_nobody("--version").code() != 0 {
-        skip!("other users may not run the program where it is");
-    }
-    let finished = as_nobody("--layers --name=job --size=64k --rw=write");
+    let unprivileged = require!(Launch::unprivileged(directory.path()));
+    let finished = unprivileged.words("--layers --name=job --size=64k --rw=write").run();
     assert_eq!(finished.code(), 1, "{}", finished.stdout);
     assert!(
         finished.stderr.contains("fathom: --layers: ") && finished.stderr.contains("recording needs root"),

@@ -253,7 +253,7 @@ fn a_model_of_files_is_checked_in_a_directory() {
             found.unwrap_or_else(|| panic!("{name}: {all:?}"))
         };
         assert!(property("flushes")["model"].as_f64().is_some_and(|rate| rate > 10.0), "{document}");
-        // What fathom itself reads and writes is no part of the run of the model.
+        // The run of the model excludes what fathom itself reads and writes.
         let files = document["profiles"]["model"]["devices"].as_array().expect("files");
         assert!(
             files.len() <= 2 && files.iter().all(|file| file["name"].to_string().contains("/d/")),

@@ -1,5 +1,6 @@
 //! Runs a program to completion with a time limit.
 
+use super::skip;
 use super::{PATIENCE, processes};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -166,6 +167,21 @@ impl Launch {
         let join = format!("echo $$ > {} && exec \"$@\"", members.display());
         let shell = Launch::of(Path::new("/bin/sh"), directory);
         shell.argument("-c").argument(join).argument("sh").argument(path())
+    }
+
+    /// The program under test as a user without privileges, or why that is impossible.
+    pub(crate) fn unprivileged(directory: &Path) -> Result<Launch, String> {
+        skip::root()?;
+        skip::tool("setpriv")?;
+        let launch = || {
+            Launch::of(Path::new("setpriv"), directory)
+                .words("--reuid=65534 --regid=65534 --clear-groups")
+                .argument(path())
+        };
+        match launch().words("--version").run().code() {
+            0 => Ok(launch()),
+            _ => Err("other users may not run the program where it is".to_owned()),
+        }
     }
 
     /// Sets an environment variable.
