@@ -102,7 +102,7 @@ impl RingHeader {
 }
 
 /// Size in words of a ring for this number of records.
-pub fn words_for(records: usize) -> usize {
+pub const fn words_for(records: usize) -> usize {
     records * WORDS
 }
 

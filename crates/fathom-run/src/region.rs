@@ -304,7 +304,7 @@ impl WorkerBlock {
 /// # Safety
 ///
 /// An implementing type must consist of atomics for which zero is a valid value.
-unsafe trait Counters {}
+pub(crate) unsafe trait Counters {}
 
 // SAFETY: atomics, which may be zero.
 unsafe impl Counters for PerDirection<ArrivalSamples> {}
@@ -312,7 +312,7 @@ unsafe impl Counters for PerDirection<ArrivalSamples> {}
 unsafe impl Counters for BlockErrorSamples {}
 
 /// Counters that only some of the workers have.
-struct OfSome<T> {
+pub(crate) struct OfSome<T> {
     mapping: Option<Mapping>,
     /// The index of each worker's counters; `None` for workers without any.
     places: Vec<Option<usize>>,
@@ -324,7 +324,10 @@ impl<T: Counters> OfSome<T> {
         OfSome { mapping: None, places: Vec::new(), counters: PhantomData }
     }
 
-    fn of_workers(plan: &Plan, has_them: impl Fn(&WorkerPlan) -> bool) -> Result<OfSome<T>, Errno> {
+    pub(crate) fn of_workers(
+        plan: &Plan,
+        has_them: impl Fn(&WorkerPlan) -> bool,
+    ) -> Result<OfSome<T>, Errno> {
         let mut count = 0;
         let places = plan.workers.iter().map(|worker| {
             let place = has_them(worker).then_some(count);
@@ -339,7 +342,7 @@ impl<T: Counters> OfSome<T> {
         Ok(OfSome { mapping, places, counters: PhantomData })
     }
 
-    fn of(&self, index: usize) -> Option<&T> {
+    pub(crate) fn of(&self, index: usize) -> Option<&T> {
         let place = self.places.get(index).copied().flatten()?;
         let mapping = self.mapping.as_ref()?;
         // SAFETY: as for `Region::worker`; the mapping has room for every place, and zeros are a valid `T`.

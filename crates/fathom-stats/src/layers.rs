@@ -49,6 +49,11 @@ pub struct Split {
 }
 
 impl Split {
+    /// The parts of an I/O that took this long and reached no block device.
+    pub fn above(ns: u64) -> Split {
+        Split { layers: [ns, 0, 0, 0], has_request: false }
+    }
+
     /// Returns the sum of the parts.
     pub fn total(&self) -> u64 {
         self.layers.iter().sum()

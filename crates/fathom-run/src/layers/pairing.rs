@@ -1,6 +1,5 @@
 //! Pairs I/Os with the requests that they caused, by place and time.
 
-use fathom_record::Sample;
 use fathom_stats::Direction;
 use fathom_stats::layers::Split;
 use fathom_trace::Device;
@@ -190,7 +189,7 @@ impl Pairing {
                 Some(split)
             }
             _ if is_unsure => None,
-            _ => Some(above_alone(io)),
+            _ => Some(Split::above(io.end_ns.saturating_sub(io.start_ns))),
         }
     }
 
@@ -259,19 +258,10 @@ fn parts(io: &Io, first: &Done, last: &Done) -> Split {
     }
 }
 
-/// An I/O that no device had a part in.
-pub(super) fn above_alone(io: &Io) -> Split {
-    Split { layers: [io.end_ns.saturating_sub(io.start_ns), 0, 0, 0], has_request: false }
-}
-
-/// True if all parts of an I/O are in the sample.
-pub(super) fn is_sampled(sample: Sample, sectors: &[Range<u64>]) -> bool {
-    sectors.iter().all(|range| sample.holds(range))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_record::Sample;
     use fathom_trace::blktrace::code;
     use proptest::prelude::*;
 
@@ -418,8 +408,7 @@ mod tests {
             let sample = Sample { region: 11, shift };
             let held = (0..1024u64).filter(|region| sample.holds(&(region * 2048..region * 2048 + 8))).count();
             prop_assert_eq!(held, 1024 >> shift);
-            let crosses = is_sampled(sample, &[Range { start: 2040, end: 2056 }]);
-            prop_assert_eq!(crosses, shift == 0);
+            prop_assert_eq!(sample.holds(&(2040..2056)), shift == 0);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The process that records the layers of a run.
 
-use super::pairing::{self, Io, Pairing};
+use super::pairing::{Io, Pairing};
 use super::places::{Place, Target};
 use super::{LayerRegion, obstacle};
 use crate::message::{Message, MessageSender};
@@ -152,7 +152,7 @@ impl<'a> LayerRecorder<'a> {
         }
     }
 
-    /// Looks up the files of workers that have become ready, if the supervisor asks for that.
+    /// Looks up the files of workers that have become ready, and tells the supervisor that this is done.
     fn look_for_files(&mut self, files_of: &FilesOf<'_>) -> Result<(), RecordError> {
         let request = self.region.asked();
         let mut found = Vec::new();
@@ -278,15 +278,14 @@ fn count(
     let samples = &followed.samples[direction];
     let Some(target) = followed.targets.get_mut(usize::from(record.priority)) else { return samples.miss(1) };
     let start_ns = record.end_ns.saturating_sub(record.lat_ns());
-    let alone = Split { layers: [record.lat_ns(), 0, 0, 0], has_request: false };
     let (device, sectors) = match target.place(record.offset, u64::from(record.length)) {
         Place::At(device, sectors) => (device, sectors),
         // A file has no hole where it was written: its map is older.
         Place::Nowhere if target.disk().is_some() && direction == Direction::Write => return samples.miss(1),
-        Place::Nowhere => return samples.record(&alone, 1),
+        Place::Nowhere => return samples.record(&Split::above(record.lat_ns()), 1),
         Place::Unknown => return samples.miss(1),
     };
-    if !pairing::is_sampled(sample, &sectors) {
+    if !sectors.iter().all(|range| sample.holds(range)) {
         return;
     }
     let weight = 1 << sample.shift;

@@ -2,6 +2,7 @@
 
 use super::obstacle;
 use crate::plan::Plan;
+use crate::region::{Counters, OfSome};
 use fathom_logs::ring::{Consumer, Producer, RingHeader, words_for};
 use fathom_stats::layers::{LayerRun, LayerSamples, LayerStats};
 use fathom_stats::{Direction, PerDirection};
@@ -35,41 +36,33 @@ struct Control {
     lost_events: AtomicU64,
 }
 
-/// What belongs to one worker. All-zero memory is a valid initial state.
+/// What belongs to one worker.
 #[repr(C, align(128))]
 struct WorkerLayers {
+    /// The worker's records: it pushes, and the recorder takes.
+    header: RingHeader,
+    words: [AtomicU64; words_for(RING)],
     /// Written by the recorder.
     samples: PerDirection<LayerSamples>,
     /// I/Os for whose records the ring had no room. Written by the worker.
     dropped: PerDirection<AtomicU64>,
 }
 
-/// The shared memory; one place per worker whose layers are recorded.
+// SAFETY: atomics, which may be zero.
+unsafe impl Counters for WorkerLayers {}
+
+/// The shared memory; the workers whose layers are recorded have a part each.
 pub(crate) struct LayerRegion {
     control: Mapping,
-    headers: Mapping,
-    words: Mapping,
-    workers: Mapping,
-    places: Vec<Option<usize>>,
+    workers: OfSome<WorkerLayers>,
 }
 
 impl LayerRegion {
     /// Allocates memory for a plan. Pages cost nothing until they are touched.
     pub(crate) fn new(plan: &Plan) -> Result<LayerRegion, Errno> {
-        let mut count = 0;
-        let places = plan.workers.iter().map(|worker| {
-            let place = obstacle(worker).is_none().then_some(count);
-            count += usize::from(place.is_some());
-            place
-        });
-        let places: Vec<Option<usize>> = places.collect();
-        let room = count.max(1);
         Ok(LayerRegion {
             control: Mapping::shared(size_of::<Control>())?,
-            headers: Mapping::shared(size_of::<RingHeader>() * room)?,
-            words: Mapping::shared(size_of::<AtomicU64>() * words_for(RING) * room)?,
-            workers: Mapping::shared(size_of::<WorkerLayers>() * room)?,
-            places,
+            workers: OfSome::of_workers(plan, |worker| obstacle(worker).is_none())?,
         })
     }
 
@@ -79,24 +72,14 @@ impl LayerRegion {
         unsafe { &*self.control.address().cast::<Control>() }
     }
 
-    fn place(&self, worker: usize) -> Option<usize> {
-        self.places.get(worker).copied().flatten()
-    }
-
-    fn worker(&self, worker: usize) -> Option<&WorkerLayers> {
-        let place = self.place(worker)?;
-        // SAFETY: as for `control`; the mapping has room for every place.
-        Some(unsafe { &*self.workers.address().cast::<WorkerLayers>().add(place) })
-    }
-
     /// The recorder's counters of a worker; `None` if its layers are not recorded.
     pub(crate) fn samples(&self, worker: usize) -> Option<&PerDirection<LayerSamples>> {
-        self.worker(worker).map(|worker| &worker.samples)
+        self.workers.of(worker).map(|worker| &worker.samples)
     }
 
     /// A worker's layers so far; `None` without any.
     pub(crate) fn stats(&self, worker: usize, direction: Direction) -> Option<LayerStats> {
-        let worker = self.worker(worker)?;
+        let worker = self.workers.of(worker)?;
         let dropped = worker.dropped[direction].load(Relaxed);
         let stats = worker.samples[direction].snapshot();
         let mut stats = if dropped > 0 { stats.unwrap_or_default() } else { stats? };
@@ -104,26 +87,15 @@ impl LayerRegion {
         Some(stats)
     }
 
-    fn ring(&self, worker: usize) -> Option<(&RingHeader, &[AtomicU64])> {
-        let place = self.place(worker)?;
-        let words = words_for(RING);
-        // SAFETY: as for `control`; the mappings have room for every place, and places do not overlap.
-        unsafe {
-            let header = &*self.headers.address().cast::<RingHeader>().add(place);
-            let first = self.words.address().cast::<AtomicU64>().add(place * words);
-            Some((header, std::slice::from_raw_parts(first, words)))
-        }
-    }
-
     /// The worker's end of its ring, and its counters of dropped records.
     pub(crate) fn producer(&self, worker: usize) -> Option<(Producer<'_>, &PerDirection<AtomicU64>)> {
-        let (header, words) = self.ring(worker)?;
-        Some((Producer::new(header, words), &self.worker(worker)?.dropped))
+        let own = self.workers.of(worker)?;
+        Some((Producer::new(&own.header, &own.words), &own.dropped))
     }
 
     /// The recorder's end of a ring.
     pub(crate) fn consumer(&self, worker: usize) -> Option<Consumer<'_>> {
-        self.ring(worker).map(|(header, words)| Consumer::new(header, words))
+        self.workers.of(worker).map(|own| Consumer::new(&own.header, &own.words))
     }
 
     /// Has the recorder look for the devices of workers that have become ready, and waits for that.

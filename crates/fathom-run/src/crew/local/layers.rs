@@ -4,6 +4,7 @@ use super::LocalCrew;
 use super::spawn::become_child;
 use crate::crew::{LayerKeeper, Stage};
 use crate::layers::recorder::LayerRecorder;
+use crate::message::Message;
 use crate::worker::files;
 use fathom_stats::layers::LayerRun;
 use fathom_sys::process::{self, Fork};
@@ -98,7 +99,7 @@ impl LocalCrew<'_> {
         };
         if let Err(error) = recorder.run(&files_of) {
             let line = format!("fathom: --layers: {error}; the layers are incomplete");
-            self.sender.send(&crate::message::Message::Error(line));
+            self.sender.send(&Message::Error(line));
             layers.end(true);
         }
     }
