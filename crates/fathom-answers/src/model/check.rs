@@ -154,20 +154,18 @@ impl Run {
 
     /// Records a command that does nothing.
     fn probe(&self) -> Result<Output, Failure> {
-        let program = std::env::current_exe().map_err(failed)?;
-        let mut command = Command::new(&program);
-        command.args(["record", "--files", "--force", "-o"]).arg(self.recording()).arg("--");
-        command
-            .arg(&program)
-            .arg("--version")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .output()
-            .map_err(failed)
+        let mut command = self.recorder(&["--files".as_ref()])?;
+        command.arg("--version");
+        quiet_output(command)
     }
 
     /// Records a run of the job file: the recorder starts before the jobs do, and ends after them.
     fn record(&self, target: &[&OsStr]) -> Result<Output, Failure> {
+        self.output_of(self.recorder(target)?)
+    }
+
+    /// The program, recorded.
+    fn recorder(&self, target: &[&OsStr]) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(failed)?;
         let mut command = Command::new(&program);
         command
@@ -177,7 +175,7 @@ impl Run {
             .arg(self.recording())
             .arg("--")
             .arg(&program);
-        self.output_of(command)
+        Ok(command)
     }
 
     /// Runs the job file.
@@ -189,8 +187,12 @@ impl Run {
         let mut output = OsString::from("--output=");
         output.push(self.result());
         command.arg(self.job_file()).args(["--eta=never", "--output-format=json"]).arg(output);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)
+        quiet_output(command)
     }
+}
+
+fn quiet_output(mut command: Command) -> Result<Output, Failure> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)
 }
 
 fn failed(error: io::Error) -> Failure {

@@ -18,7 +18,7 @@ mod syncs;
 use crate::parts::Part;
 use crate::profile::Profile;
 use arrivals::Arrivals;
-use fathom_stats::Direction;
+use fathom_stats::{Direction, PerDirection};
 use fathom_trace::events::FileSums;
 use place::Place;
 use sizes::BlockSizes;
@@ -126,11 +126,15 @@ impl Model {
         let mut jobs = Vec::new();
         let slots = profile.depth.as_ref().map_or(SLOTS.0, |depth| depth.largest);
         let slots = slots.saturating_mul(2).next_power_of_two().clamp(SLOTS.0, SLOTS.1);
+        let by_chance = PerDirection::from_fn(|direction| match on_files {
+            Some(_) => files::by_chance(profile, direction),
+            None => 0,
+        });
         for part in &profile.parts {
             let share = part.requests() as f64 / profile.requests.max(1) as f64;
             let of_bytes = part.sizes.bytes() as f64 / profile.bytes.max(1) as f64;
             // What is sequential by chance is part of the rest.
-            let by_chance = if on_files.is_some() { files::by_chance(profile, part.direction) } else { 0 };
+            let by_chance = by_chance[part.direction];
             if by_chance > 0 && part.is_sequential {
                 continue;
             }
