@@ -18,15 +18,15 @@ pub(super) fn append(text: &mut String, layers: &LayerStats) {
         }
         append_row(text, "in all", columns.iter().map(|made| made.total_ns));
     }
-    let mut remarks = Vec::new();
+    let mut others = Vec::new();
     if layers.without_request > 0 {
-        remarks.push(format!("{} reached no block device", counted(layers.without_request, "I/O")));
+        others.push(format!("{} reached no block device", counted(layers.without_request, "I/O")));
     }
     if layers.unseen > 0 {
-        remarks.push(format!("of {} the layers are unknown", counted(layers.unseen, "I/O")));
+        others.push(format!("of {} the layers are unknown", counted(layers.unseen, "I/O")));
     }
-    if !remarks.is_empty() {
-        *text += &format!("     ({})\n", remarks.join("; "));
+    if !others.is_empty() {
+        *text += &format!("     ({})\n", others.join("; "));
     }
 }
 
