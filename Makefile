@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-workloads test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages release-check lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-workloads test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages release-check lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio compare-otava
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +87,9 @@ soak: ## 10 million simulated I/Os, then random runs for SOAK_TIME seconds (defa
 
 verdicts: ## Are ordinary runs called wrong? RUNS of them (default 200), in DIRECTORY; TOLD sentences of each doubt are printed
 	@scripts/verdicts.sh --runs=$(or $(RUNS),200) $(if $(DIRECTORY),--directory=$(DIRECTORY)) $(if $(TOLD),--told=$(TOLD))
+
+compare-otava: ## Change points of SERIES made series of each kind, and what Apache Otava finds in them
+	@SERIES="$(SERIES)" scripts/compare-otava.sh
 
 compare-fio: ## Do what fio does? Tables of cases, then SECONDS of random jobs; SEED repeats them
 	@scripts/compare-fio.sh "$(SECONDS)" "$(SEED)"

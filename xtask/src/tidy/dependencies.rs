@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 28] = [
+const MAY_USE: [(&str, &[&str]); 29] = [
     (
         "fathom-io",
         &[
@@ -56,6 +56,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "fathom-sys",
         ],
     ),
+    ("fathom-changes", &["fathom-stats"]),
     ("fathom-command", &["fathom-errors", "fathom-spec"]),
     ("fathom-engines", &["fathom-errors", "fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
     (

@@ -63,7 +63,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
 }
 
 /// Computes the cumulative distribution function of Student's t.
-pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
+pub fn student_cdf(t: f64, degrees: f64) -> f64 {
     let square = t * t;
     let whole = degrees + square;
     let tail = 0.5 * incomplete_beta(degrees / 2.0, 0.5, degrees / whole, square / whole);
@@ -71,7 +71,7 @@ pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
 }
 
 /// Computes the quantile function of Student's t.
-pub(crate) fn student_quantile(share: f64, degrees: f64) -> f64 {
+pub fn student_quantile(share: f64, degrees: f64) -> f64 {
     if share < 0.5 {
         return -student_quantile(1.0 - share, degrees);
     }
@@ -81,7 +81,7 @@ pub(crate) fn student_quantile(share: f64, degrees: f64) -> f64 {
 /// Computes the cumulative distribution function of the standard normal distribution. Source: G. Marsaglia,
 /// "Evaluating the normal distribution", Journal of Statistical Software 11 (2004); the tails by the continued
 /// fraction DLMF 7.9.2.
-pub(crate) fn normal_cdf(z: f64) -> f64 {
+pub fn normal_cdf(z: f64) -> f64 {
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     if z.abs() > 5.0 {
         let fraction = (1..=60).rev().fold(z.abs(), |below, k| z.abs() + f64::from(k) / below);
@@ -98,7 +98,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
 }
 
 /// Computes the quantile function of the standard normal distribution.
-pub(crate) fn normal_quantile(share: f64) -> f64 {
+pub fn normal_quantile(share: f64) -> f64 {
     if share < 0.5 {
         return -normal_quantile(1.0 - share);
     }

@@ -11,7 +11,7 @@
 //! there is none.
 
 pub mod difference;
-mod distributions;
+pub mod distributions;
 pub mod effect;
 pub mod median;
 pub mod percentile;
