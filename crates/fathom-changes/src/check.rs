@@ -29,7 +29,7 @@ pub enum Verdict {
     Improvement,
 }
 
-/// The newest runs beside the level before them.
+/// The newest runs next to the level before them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     /// What they are.

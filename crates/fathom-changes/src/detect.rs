@@ -12,7 +12,7 @@ use crate::significance::{Judgement, judge};
 use crate::{FEWEST_RUNS, Refusal};
 use fathom_stats::inference::{CONFIDENCE, Interval, distributions::student_quantile, median, ranks};
 
-/// Number of runs on either side that the size of a change is computed from; of more, every so many are taken.
+/// Number of runs on either side that the size of a change is computed from; longer sides are thinned evenly to it.
 const RUNS_OF_A_LEVEL: usize = 200;
 
 /// A change between its neighbours.
