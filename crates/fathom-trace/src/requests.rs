@@ -6,6 +6,7 @@
 use crate::blktrace::{Event, SECTOR, TraceAction};
 use crate::names::Device;
 use fathom_stats::Direction;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -83,6 +84,8 @@ struct Pending {
     /// End of the sectors that are not complete yet; their start is the key.
     end: u64,
     issued_ns: Option<u64>,
+    /// End of the sectors that the device has received; the request was split if it is not `end`.
+    issued_end: u64,
 }
 
 /// Follows the requests of a trace.
@@ -149,28 +152,47 @@ impl Follower {
             self.in_flight -= dropped.len();
             self.dropped += dropped.len() as u64;
         }
-        let pending = Pending { number: self.arrived, request, end: request.end(), issued_ns: None };
+        let pending =
+            Pending { number: self.arrived, request, end: request.end(), issued_ns: None, issued_end: 0 };
         self.pending.entry((request.device, request.sector)).or_default().push(pending);
         self.arrived += 1;
         self.in_flight += 1;
     }
 
-    /// Marks the requests within an event's sectors as issued or not issued.
+    /// Marks the requests that an event's sectors consist of as issued or not issued. Others may overlap them.
     fn mark(&mut self, event: &Event, issued_ns: Option<u64>) {
         let end = end_of(event).max(event.sector + 1);
-        let range = (event.device, event.sector)..(event.device, end);
-        for pending in self.pending.range_mut(range).flat_map(|(_, all)| all) {
-            let is_same = pending.request.direction == event.direction || event.bytes == 0;
-            if is_same && pending.issued_ns.is_some() != issued_ns.is_some() {
+        let mut place = event.sector;
+        let before = self.pending.range_mut((event.device, 0)..(event.device, place)).next_back();
+        if let Some(part) = before.and_then(|(_, all)| {
+            all.iter_mut().find(|pending| pending.issued_end == place && pending.end >= end)
+        }) {
+            part.issued_end = end;
+            return;
+        }
+        while place < end {
+            let range = (event.device, place)..(event.device, end);
+            let Some((&(_, start), all)) = self.pending.range_mut(range).next() else { return };
+            let is_wanted = |pending: &Pending| {
+                (pending.request.direction == event.direction || event.bytes == 0)
+                    && pending.issued_ns.is_some() != issued_ns.is_some()
+            };
+            place = start + 1;
+            if let Some(found) = nearest(all, end, is_wanted) {
+                let pending = &mut all[found];
                 pending.issued_ns = issued_ns;
+                pending.issued_end = if issued_ns.is_some() { pending.end.min(end) } else { 0 };
+                place = pending.end.max(place);
             }
         }
     }
 
     fn complete(&mut self, event: &Event, mut step: impl FnMut(Step)) {
         let end = end_of(event);
-        let mut place = event.sector;
-        self.trim_before(event);
+        let mut place = self.trim_before(event).unwrap_or(event.sector);
+        if place >= end && end > event.sector {
+            return;
+        }
         loop {
             let range = (event.device, place)..=(event.device, end.max(place));
             let Some((&(_, start), all)) = self.pending.range_mut(range).next() else { return };
@@ -178,7 +200,9 @@ impl Follower {
             if start >= end && end > event.sector {
                 return;
             }
-            let found = all.iter().position(|pending| is_of(pending, event));
+            // What completes was issued, in a trace that says so.
+            let found = nearest(all, end, |pending| is_of(pending, event) && pending.issued_ns.is_some())
+                .or_else(|| nearest(all, end, |pending| is_of(pending, event)));
             let Some(found) = found else {
                 place = start + 1;
                 if place >= end {
@@ -210,19 +234,33 @@ impl Follower {
         }
     }
 
-    /// Removes a completed end of a split request, which may complete before the beginning.
-    fn trim_before(&mut self, event: &Event) {
+    /// Removes a completed end of a split request, which may complete before the beginning. Returns the sector
+    /// after it.
+    fn trim_before(&mut self, event: &Event) -> Option<u64> {
         let (sector, end) = (event.sector, end_of(event));
-        let before = (event.device, 0)..(event.device, sector);
-        if let Some((_, all)) = self.pending.range_mut(before).next_back() {
-            let split = all.iter_mut().find(|pending| {
-                pending.end > sector && pending.end <= end && pending.request.direction == event.direction
-            });
-            if let Some(pending) = split {
-                pending.end = sector;
-            }
+        let is_whole = |pending: &Pending| pending.end == end && is_of(pending, event);
+        if self.pending.get(&(event.device, sector)).is_some_and(|all| all.iter().any(is_whole)) {
+            return None;
         }
+        let before = (event.device, 0)..(event.device, sector);
+        let (_, all) = self.pending.range_mut(before).next_back()?;
+        let split = all.iter_mut().find(|pending| {
+            pending.end > sector && pending.end <= end && pending.request.direction == event.direction
+        })?;
+        Some(std::mem::replace(&mut split.end, sector))
     }
+}
+
+/// Returns the place of the oldest request that ends where an event does, or else of the oldest one before that, or
+/// else of the oldest.
+fn nearest(all: &[Pending], end: u64, is_wanted: impl Fn(&Pending) -> bool) -> Option<usize> {
+    let wanted = all.iter().enumerate().filter(|(_, pending)| is_wanted(pending));
+    let order = |pending: &Pending| match pending.end.cmp(&end) {
+        Ordering::Equal => 0,
+        Ordering::Less => 1,
+        Ordering::Greater => 2,
+    };
+    wanted.min_by_key(|(place, pending)| (order(pending), *place)).map(|(place, _)| place)
 }
 
 fn is_of(pending: &Pending, event: &Event) -> bool {
@@ -290,6 +328,54 @@ mod tests {
         assert_eq!(completed(&twice), [(0, 5, None), (0, 7, None)], "the oldest first");
         let other = [event(code::QUEUE | code::WRITE, 1, 0, 8), event(end, 2, 0, 8)];
         assert_eq!(completed(&other), [], "of the other direction");
+    }
+
+    /// Two programs that read the same place at the same time, one of them in large pieces.
+    #[test]
+    fn requests_that_overlap_are_kept_apart() {
+        let (queue, issue, end) =
+            (code::QUEUE | code::READ, code::ISSUE | code::READ, code::COMPLETE | code::READ);
+        let small_first = [
+            event(queue, 1, 0, 64),
+            event(queue, 2, 8, 8),
+            event(issue, 3, 0, 64),
+            event(end, 5, 0, 64),
+            event(issue, 7, 8, 8),
+            event(end, 9, 8, 8),
+        ];
+        assert_eq!(completed(&small_first), [(0, 5, Some(3)), (8, 9, Some(7))]);
+        for parts in [[(0, 32), (32, 32)], [(32, 32), (0, 32)]] {
+            let [first, last] = parts.map(|(sector, sectors)| event(end, 6, sector, sectors));
+            let split = [
+                event(queue, 1, 0, 64),
+                event(queue, 2, 40, 8),
+                event(issue, 3, 0, 32),
+                event(issue, 4, 32, 32),
+                first,
+                last,
+                event(issue, 7, 40, 8),
+                event(end, 9, 40, 8),
+            ];
+            assert_eq!(completed(&split), [(0, 6, Some(3)), (40, 9, Some(7))], "{parts:?}");
+        }
+        let same_start = [
+            event(queue, 1, 0, 64),
+            event(queue, 2, 0, 8),
+            event(issue, 3, 0, 8),
+            event(end, 4, 0, 8),
+            event(issue, 5, 0, 64),
+            event(end, 6, 0, 64),
+        ];
+        assert_eq!(completed(&same_start), [(0, 4, Some(3)), (0, 6, Some(5))]);
+        let twice = [
+            event(queue, 1, 0, 8),
+            event(queue, 2, 0, 8),
+            event(issue, 3, 0, 8),
+            event(end, 4, 0, 8),
+            event(issue, 5, 0, 8),
+            event(end, 6, 0, 8),
+        ];
+        assert_eq!(completed(&twice), [(0, 4, Some(3)), (0, 6, Some(5))]);
     }
 
     #[test]
