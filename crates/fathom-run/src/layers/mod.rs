@@ -5,11 +5,13 @@
 //! * [`shared`]: the memory that workers, process and supervisor share.
 //! * [`places`]: where the bytes of a file are on its device.
 //! * [`pairing`]: requests, and the I/Os that they belong to.
+//! * [`sampling`]: the part of the devices that is recorded.
 //! * [`recorder`]: the process.
 
 pub(crate) mod pairing;
 pub(crate) mod places;
 pub(crate) mod recorder;
+mod sampling;
 mod shared;
 
 pub(crate) use shared::LayerRegion;

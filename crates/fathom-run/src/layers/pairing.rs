@@ -21,6 +21,8 @@ const MOST_OF_SYNCS: usize = 1 << 14;
 #[derive(Clone, Debug)]
 pub(super) struct Io {
     pub(super) device: Device,
+    /// The worker's thread.
+    pub(super) thread: u32,
     /// Its parts on the device: more than one if the file has several extents there.
     pub(super) sectors: Vec<Range<u64>>,
     pub(super) direction: Direction,
@@ -31,18 +33,22 @@ pub(super) struct Io {
     pub(super) end_ns: u64,
     /// True if it bypasses the page cache, so that its requests begin after it does.
     pub(super) is_direct: bool,
+    /// True if it cannot end without a request: no file system and no cache is in its way.
+    pub(super) needs_request: bool,
     /// True if it is a write that ends when its data is on storage: flushes and the file system's journal follow it.
     pub(super) is_synced: bool,
 }
 
 /// A request that is complete.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Done {
     end: u64,
     direction: Direction,
     queued_ns: u64,
     issued_ns: Option<u64>,
     done_ns: u64,
+    /// The thread that made it.
+    process: u32,
     /// True if the kernel queued it for the program after a delay, as its limits on groups do.
     was_held: bool,
 }
@@ -87,13 +93,6 @@ impl Pairing {
         self.follower = Follower::default();
     }
 
-    /// Forgets all requests, as other devices or another sample are recorded from now on.
-    pub(super) fn restart(&mut self) {
-        self.follower = Follower::default();
-        self.done.clear();
-        self.kept = 0;
-    }
-
     /// Takes the next event.
     pub(super) fn take(&mut self, event: &Event) {
         let (mut completed, mut arrived) = (Vec::new(), 0);
@@ -120,6 +119,7 @@ impl Pairing {
             queued_ns: request.time_ns,
             issued_ns,
             done_ns,
+            process: request.process,
             was_held: self.helpers.contains(&request.process),
         };
         if request.direction == Direction::Write
@@ -157,32 +157,27 @@ impl Pairing {
         if self.gaps.iter().any(|gap| gap.after_ns <= io.end_ns && gap.before_ns >= io.start_ns) {
             return None;
         }
-        let mut first: Option<Done> = None;
-        let mut last: Option<Done> = None;
-        let mut is_unsure = false;
+        let mut own = Vec::new();
+        let mut is_unsure = io.needs_request;
         for sectors in &io.sectors {
-            let begin = sectors.start.saturating_sub(self.longest);
-            for (_, list) in self.done.range((io.device, begin)..(io.device, sectors.end)) {
-                for done in list.iter().filter(|done| done.end > sectors.start && may_be_of(done, io)) {
-                    // A request from before a direct I/O is another one's, or followed wrongly.
-                    if (io.is_direct || io.direction != Direction::Read)
-                        && done.queued_ns + SLACK_NS < io.start_ns
-                    {
-                        is_unsure = true;
-                        continue;
-                    }
-                    first = Some(first.filter(|first| first.queued_ns <= done.queued_ns).unwrap_or(*done));
-                    last = Some(last.filter(|last| last.done_ns >= done.done_ns).unwrap_or(*done));
-                }
+            let mut found = self.of_io(io, sectors);
+            // A request from before a direct I/O or a write is another one's, or followed wrongly.
+            if io.is_direct || io.direction != Direction::Read {
+                let before = found.len();
+                found.retain(|(_, done)| done.queued_ns + SLACK_NS >= io.start_ns);
+                is_unsure |= found.len() < before;
+            }
+            match io.is_direct {
+                true => self.claim(io.device, sectors, found, &mut own),
+                false => own.extend(found.into_iter().map(|(_, done)| done)),
             }
             is_unsure |= self.follower.is_pending(io.device, sectors.clone());
         }
+        let first = own.iter().min_by_key(|done| done.queued_ns);
+        let last = own.iter().max_by_key(|done| done.done_ns);
         match (first, last) {
             (Some(first), Some(last)) => {
-                if io.is_direct {
-                    self.release(io);
-                }
-                let mut split = parts(io, &first, &last);
+                let mut split = parts(io, first, last);
                 if io.is_synced {
                     self.divide_sync(io, last.done_ns, &mut split);
                 }
@@ -190,6 +185,36 @@ impl Pairing {
             }
             _ if is_unsure => None,
             _ => Some(Split::above(io.end_ns.saturating_sub(io.start_ns))),
+        }
+    }
+
+    /// The completed requests within sectors that an I/O may have made, the first to be queued first, each with its first
+    /// sector.
+    fn of_io(&self, io: &Io, sectors: &Range<u64>) -> Vec<(u64, Done)> {
+        let begin = sectors.start.saturating_sub(self.longest);
+        let near = self.done.range((io.device, begin)..(io.device, sectors.end));
+        let all = near.flat_map(|(&(_, sector), list)| list.iter().map(move |done| (sector, *done)));
+        let is_of_other = |done: &Done| done.process != io.thread && self.workers.contains(&done.process);
+        let mut found: Vec<_> = all
+            .filter(|(_, done)| done.end > sectors.start && may_be_of(done, io))
+            .filter(|(_, done)| !io.is_direct || !is_of_other(done))
+            .collect();
+        found.sort_by_key(|(_, done)| done.queued_ns);
+        found
+    }
+
+    /// Takes the requests of a direct I/O, which no other one shares: of those found, the oldest that cover its sectors.
+    fn claim(&mut self, device: Device, sectors: &Range<u64>, found: Vec<(u64, Done)>, own: &mut Vec<Done>) {
+        let mut missing = vec![sectors.clone()];
+        for (sector, done) in found {
+            if !subtract(&mut missing, &(sector..done.end)) {
+                continue;
+            }
+            own.push(done);
+            // A request that reaches beyond the I/O belongs to its neighbours as well.
+            if sector >= sectors.start && done.end <= sectors.end {
+                self.release((device, sector), &done);
+            }
         }
     }
 
@@ -212,25 +237,33 @@ impl Pairing {
         }
     }
 
-    /// Drops the requests of a direct I/O, which no other one shares.
-    fn release(&mut self, io: &Io) {
-        for sectors in &io.sectors {
-            let keys: Vec<_> = self
-                .done
-                .range((io.device, sectors.start)..(io.device, sectors.end))
-                .map(|(key, _)| *key)
-                .collect();
-            for key in keys {
-                let Some(list) = self.done.get_mut(&key) else { continue };
-                let before = list.len();
-                list.retain(|done| !may_be_of(done, io));
-                self.kept -= before - list.len();
-                if list.is_empty() {
-                    self.done.remove(&key);
-                }
-            }
+    /// Drops a request that an I/O has claimed.
+    fn release(&mut self, key: (Device, u64), done: &Done) {
+        let Some(list) = self.done.get_mut(&key) else { return };
+        if let Some(place) = list.iter().position(|other| other == done) {
+            list.remove(place);
+            self.kept -= 1;
+        }
+        if list.is_empty() {
+            self.done.remove(&key);
         }
     }
+}
+
+/// Removes a range from others; true if a part of it was there.
+fn subtract(ranges: &mut Vec<Range<u64>>, removed: &Range<u64>) -> bool {
+    let before = std::mem::take(ranges);
+    let mut is_hit = false;
+    for range in before {
+        if range.end <= removed.start || removed.end <= range.start {
+            ranges.push(range);
+            continue;
+        }
+        is_hit = true;
+        let rests = [range.start..removed.start, removed.end..range.end];
+        ranges.extend(rests.into_iter().filter(|rest| rest.start < rest.end));
+    }
+    is_hit
 }
 
 /// True if a request was under way while the I/O was.
@@ -275,12 +308,14 @@ mod tests {
     fn read(start_ns: u64, end_ns: u64, sectors: Range<u64>) -> Io {
         Io {
             device: DEVICE,
+            thread: WORKER,
             sectors: vec![sectors],
             direction: Direction::Read,
             start_ns,
             submitted_ns: None,
             end_ns,
             is_direct: true,
+            needs_request: false,
             is_synced: false,
         }
     }
@@ -323,6 +358,35 @@ mod tests {
             (code::COMPLETE, 180 * US, 8, 4),
         ];
         assert_eq!(paired(&halves, &io), Some([40 * US, 10 * US, 70 * US, 20 * US]));
+    }
+
+    #[test]
+    fn direct_ios_in_the_same_place_have_a_request_each() {
+        const US: u64 = 1000;
+        const OTHER: u32 = 78;
+        let mut pairing = Pairing::default();
+        [WORKER, OTHER].into_iter().for_each(|thread| pairing.worker(thread));
+        let mut take = |action: u32, us: u64, sector: u64, sectors: u32, pid: u32| {
+            pairing.take(&Event { pid, ..event(action | code::READ, us * US, sector, sectors) });
+        };
+        // Another worker's small read in the middle of two equal ones, and it waits the longest.
+        take(code::QUEUE, 100, 0, 64, WORKER);
+        take(code::QUEUE, 110, 8, 8, OTHER);
+        take(code::QUEUE, 200, 0, 64, WORKER);
+        take(code::ISSUE, 101, 0, 64, WORKER);
+        take(code::ISSUE, 201, 0, 64, WORKER);
+        take(code::COMPLETE, 150, 0, 64, 0);
+        take(code::COMPLETE, 260, 0, 64, 0);
+        take(code::ISSUE, 900, 8, 8, OTHER);
+        take(code::COMPLETE, 950, 8, 8, 0);
+        let mut layers = |io: Io| pairing.split(&io).map(|split| split.layers.map(|ns| ns / US));
+        assert_eq!(layers(read(100 * US, 150 * US, 0..64)), Some([0, 1, 49, 0]));
+        assert_eq!(layers(read(200 * US, 260 * US, 0..64)), Some([0, 1, 59, 0]));
+        let other = Io { thread: OTHER, ..read(110 * US, 950 * US, 8..16) };
+        assert_eq!(layers(other.clone()), Some([0, 790, 50, 0]));
+        // Each request is claimed once: another I/O like it may have been served by a cache, but not on a device.
+        assert_eq!(layers(other.clone()), Some([840, 0, 0, 0]));
+        assert_eq!(layers(Io { needs_request: true, ..other }), None);
     }
 
     #[test]

@@ -2,19 +2,21 @@
 
 use super::pairing::{Io, Pairing};
 use super::places::{Place, Target};
+use super::sampling::Sampling;
 use super::{LayerRegion, obstacle};
 use crate::message::{Message, MessageSender};
 use crate::plan::Plan;
 use fathom_logs::IoRecord;
 use fathom_logs::ring::Consumer;
-use fathom_record::{Batch, RecordError, Recorder, Sample, Wishes};
+use fathom_record::{Batch, RecordError, Recorder, Wishes};
 use fathom_spec::options::io_type::SyncMode;
 use fathom_stats::layers::{LayerSamples, Split};
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::usage::Usage;
+use fathom_trace::Device;
 use fathom_trace::side::RecordedDevice;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,11 +26,6 @@ const PERIOD: Duration = Duration::from_millis(10);
 const BUFFER_KIB: u64 = 8 << 10;
 /// A buffer that held more bytes than this is read again without a pause.
 const BUSY_BYTES: u64 = (BUFFER_KIB << 10) / 4;
-/// Requests per second that are recorded without a sample.
-const MOST_REQUESTS: u64 = 40_000;
-/// The sample is chosen anew after this time, ns.
-const CHOICE_NS: u64 = 100_000_000;
-const LARGEST_SHIFT: u32 = 12;
 /// Regions of a sample are between 64 KiB and 1 GiB.
 const SMALLEST_REGION: u32 = 7;
 const LARGEST_REGION: u32 = 21;
@@ -47,7 +44,8 @@ struct Followed<'a> {
     samples: &'a PerDirection<LayerSamples>,
     is_direct: bool,
     is_synced: bool,
-    /// Its files, once it is ready.
+    /// Its thread, and its files, once it is ready.
+    thread: u32,
     targets: Vec<Target>,
     is_known: bool,
     /// Records whose events have not been read yet.
@@ -63,11 +61,9 @@ pub(crate) struct LayerRecorder<'a> {
     followed: Vec<Followed<'a>>,
     devices: Vec<RecordedDevice>,
     pairing: Pairing,
-    sample: Sample,
-    /// Monotonic time since which this sample of these devices is recorded, ns.
-    since_ns: u64,
-    chosen_ns: u64,
-    requests_before: u64,
+    /// Monotonic time since which each device is recorded, ns.
+    since_ns: BTreeMap<Device, u64>,
+    sampling: Sampling,
     expired_ns: u64,
     events: u64,
     gaps: u64,
@@ -88,6 +84,7 @@ impl<'a> LayerRecorder<'a> {
                 samples: region.samples(index)?,
                 is_direct: worker.files.opening.direct,
                 is_synced: worker.files.opening.sync != SyncMode::None,
+                thread: 0,
                 targets: Vec::new(),
                 is_known: false,
                 waiting: VecDeque::new(),
@@ -108,10 +105,8 @@ impl<'a> LayerRecorder<'a> {
             followed: followed.collect(),
             devices: Vec::new(),
             pairing: Pairing::default(),
-            sample: Sample { region: region_of(plan), shift: 0 },
-            since_ns: now,
-            chosen_ns: now,
-            requests_before: 0,
+            since_ns: BTreeMap::new(),
+            sampling: Sampling::new(region_of(plan), now),
             expired_ns: now,
             events: 0,
             gaps: 0,
@@ -160,6 +155,7 @@ impl<'a> LayerRecorder<'a> {
             let Some((thread, files)) = files_of(followed.index) else { continue };
             self.pairing.worker(thread);
             followed.is_known = true;
+            followed.thread = thread;
             followed.targets = files.iter().map(|path| Target::of(path)).collect();
             found.extend(followed.targets.iter().filter_map(Target::disk).cloned());
             say_what_is_missing(self.plan, self.messages, followed, &files);
@@ -171,16 +167,11 @@ impl<'a> LayerRecorder<'a> {
             }
         }
         if self.devices.len() > known {
-            self.watch()?;
+            self.recorder.watch(&self.devices, self.sampling.now())?;
+            let now = monotonic_ns();
+            self.since_ns.extend(self.devices[known..].iter().map(|device| (device.device, now)));
         }
         self.region.fulfil(request);
-        Ok(())
-    }
-
-    fn watch(&mut self) -> Result<(), RecordError> {
-        self.recorder.watch(&self.devices, self.sample)?;
-        self.since_ns = monotonic_ns();
-        self.pairing.restart();
         Ok(())
     }
 
@@ -193,9 +184,7 @@ impl<'a> LayerRecorder<'a> {
             self.pairing.lose(gap);
         }
         self.events += batch.events.len() as u64;
-        for event in batch.events.drain(..).filter(|event| event.time_ns >= self.since_ns) {
-            self.pairing.take(&event);
-        }
+        batch.events.drain(..).for_each(|event| self.pairing.take(&event));
     }
 
     fn take_records(&mut self) {
@@ -214,10 +203,9 @@ impl<'a> LayerRecorder<'a> {
 
     /// Counts the I/Os that ended by this time, up to which all events are known.
     fn settle(&mut self, until_ns: u64) {
-        let (sample, since_ns) = (self.sample, self.since_ns);
         for followed in &mut self.followed {
             while let Some(record) = followed.waiting.pop_front_if(|record| record.end_ns <= until_ns) {
-                count(followed, &mut self.pairing, &record, sample, since_ns);
+                count(followed, &mut self.pairing, &record, &self.sampling, &self.since_ns);
             }
         }
     }
@@ -225,26 +213,10 @@ impl<'a> LayerRecorder<'a> {
     /// Records a smaller part of the devices where there are more requests than it should cost, and a larger one
     /// where there are few.
     fn choose_sample(&mut self, now: u64) -> Result<(), RecordError> {
-        let span = now - self.chosen_ns;
-        if span < CHOICE_NS {
-            return Ok(());
-        }
-        let requests = self.pairing.requests() - self.requests_before;
-        (self.chosen_ns, self.requests_before) = (now, self.pairing.requests());
-        let per_second = u128::from(requests) * 1_000_000_000 / u128::from(span);
-        let times = per_second as f64 / MOST_REQUESTS as f64;
-        let shift = self.sample.shift;
-        let wanted = if times > 1.25 {
-            (shift + times.log2().ceil() as u32).min(LARGEST_SHIFT)
-        } else if times < 0.25 {
-            shift.saturating_sub(1)
-        } else {
-            shift
-        };
-        if wanted != shift {
-            self.sample.shift = wanted;
-            self.watch()?;
-        }
+        let Some(sample) = self.sampling.choose(now, self.pairing.requests()) else { return Ok(()) };
+        let before_ns = monotonic_ns();
+        self.recorder.watch(&self.devices, sample)?;
+        self.sampling.change(sample, before_ns, monotonic_ns());
         Ok(())
     }
 
@@ -252,7 +224,7 @@ impl<'a> LayerRecorder<'a> {
         let usage = Usage::of_thread();
         let cpu_ns = (usage.user_us + usage.system_us) * 1000;
         let lost = self.recorder.losses();
-        self.region.publish(cpu_ns, self.events, lost.events.max(self.gaps), self.sample.shift);
+        self.region.publish(cpu_ns, self.events, lost.events.max(self.gaps), self.sampling.now().shift);
     }
 }
 
@@ -271,8 +243,8 @@ fn count(
     followed: &mut Followed<'_>,
     pairing: &mut Pairing,
     record: &IoRecord,
-    sample: Sample,
-    since_ns: u64,
+    sampling: &Sampling,
+    since_ns: &BTreeMap<Device, u64>,
 ) {
     let Some(&direction) = Direction::ALL.get(usize::from(record.direction)) else { return };
     let samples = &followed.samples[direction];
@@ -285,21 +257,24 @@ fn count(
         Place::Nowhere => return samples.record(&Split::above(record.lat_ns()), 1),
         Place::Unknown => return samples.miss(1),
     };
+    let Some(sample) = sampling.during(start_ns, record.end_ns) else { return samples.miss(1) };
     if !sectors.iter().all(|range| sample.holds(range)) {
         return;
     }
     let weight = 1 << sample.shift;
-    if start_ns < since_ns {
+    if since_ns.get(&device).is_none_or(|since_ns| start_ns < *since_ns) {
         return samples.miss(weight);
     }
     let io = Io {
         device,
+        thread: followed.thread,
         sectors,
         direction,
         start_ns,
         submitted_ns: record.slat_ns.map(|slat| start_ns + slat),
         end_ns: record.end_ns,
         is_direct: followed.is_direct,
+        needs_request: followed.is_direct && matches!(target, Target::Device(..)),
         is_synced: followed.is_synced && direction == Direction::Write,
     };
     match pairing.split(&io) {

@@ -155,6 +155,33 @@ fn a_limit_of_the_group_is_the_queue() {
     }
 }
 
+/// A job of the idle class is served when the scheduler has nothing else, and its requests wait in the queue.
+#[test]
+fn a_scheduler_that_prefers_others_is_the_queue() {
+    fathom_only!();
+    require!(can_record());
+    let device = require!(LoopDevice::new(16 * MIB));
+    require!(device.set_scheduler("bfq"));
+    let directory = scratch();
+    let both =
+        format!("--filename={} --rw=randread --bs=4k --direct=1 --time_based --runtime=500ms", device.text());
+    for number in 0..RUNS {
+        let engine = ["psync", "libaio --iodepth=2"][number % 2];
+        let finished = Launch::fathom(directory.path())
+            .words("--layers --output-format=json")
+            .words(&format!("--name=others {both} --bs=512k --ioengine=io_uring --iodepth=16 --prioclass=2"))
+            .words(&format!("--name=job {both} --ioengine={engine} --prioclass=3"))
+            .run();
+        let document = document(finished);
+        expect_sums(&document, "read", engine);
+        let named = largest(layers(&document, "read"));
+        if named != "queue" && tasks_per_processor() > BUSY {
+            skip!("the machine is too busy: most of the time was {named}");
+        }
+        assert_eq!(named, "queue", "{engine}: {document}");
+    }
+}
+
 #[test]
 fn a_busy_processor_is_outside_of_the_device() {
     fathom_only!();
@@ -197,6 +224,9 @@ fn high_rates_are_sampled_and_counted_in_full() {
     if json::integer(&document["fathom layers"], "one_in") > 1 {
         let ratio = counted as f64 / reads as f64;
         assert!((0.8..1.2).contains(&ratio), "{counted} of {reads}: {own}");
+        // A change of the sample loses none that are in flight.
+        let unseen = json::integer(own, "unseen");
+        assert!(unseen * 1000 < reads, "{unseen} of {reads}: {own}");
         assert!(json::integer(&document["fathom layers"], "events") < 3 * reads, "{document}");
     } else {
         assert_eq!(counted, reads);

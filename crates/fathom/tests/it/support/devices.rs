@@ -56,6 +56,14 @@ impl LoopDevice {
         LoopDevice::attached(file, &["--partscan"])
     }
 
+    /// Gives its requests to this scheduler of the kernel's.
+    pub(crate) fn set_scheduler(&self, name: &str) -> Result<(), String> {
+        let device = self.path.file_name().unwrap_or_default();
+        let attribute = Path::new("/sys/block").join(device).join("queue/scheduler");
+        std::fs::write(&attribute, name)
+            .map_err(|error| format!("{name} in {}: {error}", attribute.display()))
+    }
+
     /// A device with sectors of this many bytes on a file that is kept.
     pub(crate) fn with_sectors(file: &Path, bytes: u32) -> Result<LoopDevice, String> {
         skip::root()?;
