@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Protocol version, incremented with every incompatible change.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// First word of an agent's line.
 pub const GREETING: &str = "fathom-agent";

@@ -13,6 +13,9 @@ use std::ops::Range;
 /// Names of programs that are remembered as written; more are written again.
 const MOST_NAMES: usize = 1 << 16;
 
+/// Size of a buffer that nothing is recorded in, in KiB.
+const LEAST_KIB: u64 = 4;
+
 /// What to record.
 #[derive(Clone, Debug)]
 pub struct Wishes {
@@ -76,6 +79,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// Returns why nothing can be recorded on this machine, if so, without recording anything.
+    pub fn probe() -> Result<(), RecordError> {
+        Buffers::new(LEAST_KIB).map(drop)
+    }
+
     /// Begins to record. The calling process must have one thread.
     pub fn start(wishes: &Wishes) -> Result<Recorder, RecordError> {
         let mut buffers = Buffers::new(wishes.buffer_kib)?;

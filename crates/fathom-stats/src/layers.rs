@@ -54,6 +54,11 @@ impl Split {
         Split { layers: [ns, 0, 0, 0], has_request: false }
     }
 
+    /// Returns the time from the first request to the end of the last.
+    pub fn in_block_layer(&self) -> u64 {
+        self.layers[Layer::Queue as usize] + self.layers[Layer::Device as usize]
+    }
+
     /// Returns the sum of the parts.
     pub fn total(&self) -> u64 {
         self.layers.iter().sum()
@@ -74,6 +79,7 @@ pub struct LayerSamples {
     unseen: AtomicU64,
     without_request: AtomicU64,
     total: LatencySamples,
+    block: LatencySamples,
     layers: [LatencySamples; COUNT],
     bins: [Bin; BIN_COUNT],
 }
@@ -86,8 +92,9 @@ impl LayerSamples {
         for (samples, ns) in self.layers.iter().zip(split.layers) {
             samples.record_many(ns, weight);
         }
-        if !split.has_request {
-            bump(&self.without_request, weight);
+        match split.has_request {
+            true => self.block.record_many(split.in_block_layer(), weight),
+            false => bump(&self.without_request, weight),
         }
         if let Some(bin) = bin_of(total).map(|bin| &self.bins[bin]) {
             for (sum, ns) in bin.layers.iter().zip(split.layers) {
@@ -122,6 +129,7 @@ impl LayerSamples {
             unseen,
             without_request: self.without_request.load(Relaxed),
             total: self.total.snapshot(),
+            block: self.block.snapshot(),
             layers: self.layers.each_ref().map(LatencySamples::snapshot),
             bins: bins.collect(),
         })
@@ -145,6 +153,8 @@ pub struct LayerStats {
     pub without_request: u64,
     /// Total latency.
     pub total: LatencyStats,
+    /// Queue and device together, of the I/Os that have requests: what a recording of the device calls latency.
+    pub block: LatencyStats,
     layers: [LatencyStats; COUNT],
     bins: BTreeMap<u32, BinSums>,
 }
@@ -178,6 +188,7 @@ impl LayerStats {
         self.unseen += other.unseen;
         self.without_request += other.without_request;
         self.total.merge(&other.total);
+        self.block.merge(&other.block);
         for (own, theirs) in self.layers.iter_mut().zip(&other.layers) {
             own.merge(theirs);
         }
@@ -281,6 +292,7 @@ mod tests {
             unseen: AtomicU64::new(0),
             without_request: AtomicU64::new(0),
             total: zeroed(),
+            block: zeroed(),
             layers: std::array::from_fn(|_| zeroed()),
             bins: std::array::from_fn(|_| bin()),
         })
@@ -307,6 +319,7 @@ mod tests {
     fn an_io_of_a_sample_counts_as_often_as_it_stands_for() {
         let stats = recorded(&[([1, 2, 3, 4], 8), ([5, 0, 0, 0], 2)]);
         assert_eq!((stats.total.count, stats.without_request), (10, 2));
+        assert_eq!((stats.block.count, stats.block.sum_ns), (8, 8 * (2 + 3)));
         assert_eq!(stats.layer(Layer::Completion).sum_ns, 32);
         assert_eq!(LayerStats::default().at(50.0), None);
     }

@@ -3,7 +3,7 @@
 use super::objective::{Objective, ResponseFigure};
 use crate::evidence::arrivals::Backlog;
 use crate::figures;
-use fathom_results::{LatencyResult, RunResult};
+use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
@@ -21,8 +21,17 @@ pub(crate) struct MeasuredLoad {
     pub(crate) is_growing: bool,
     /// p99 of fathom's own delay, ns; the maximum over all jobs.
     pub(crate) own_delay_ns: f64,
-    /// Response times of each direction.
-    pub(crate) responses: PerDirection<Histogram>,
+    /// Response times.
+    responses: Times,
+    /// Times in the block layer and the device, without what the tester and the system call add; of runs whose
+    /// layers were recorded.
+    blocks: Times,
+}
+
+/// Times of I/Os, by direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Times {
+    histograms: PerDirection<Histogram>,
     sum_ns: PerDirection<f64>,
     max_ns: PerDirection<f64>,
 }
@@ -36,7 +45,7 @@ impl MeasuredLoad {
         for job in &result.jobs {
             for (direction, figures) in Direction::ALL.into_iter().zip(job.directions()) {
                 let Some(figures) = figures else { continue };
-                all.served += figures.iops;
+                all.take(direction, figures)?;
                 let (Some(arrivals), Some(response)) = (&figures.arrivals, &figures.response) else {
                     continue;
                 };
@@ -44,7 +53,7 @@ impl MeasuredLoad {
                 backlog.add(arrivals, response.mean_ns);
                 all.backlog += arrivals.backlog_mean;
                 all.own_delay_ns = all.own_delay_ns.max(arrivals.own_delay.percentile(99.0).unwrap_or(0.0));
-                all.add(direction, response)?;
+                all.responses.add(direction, response)?;
             }
         }
         all.is_growing = backlog.grew();
@@ -57,23 +66,18 @@ impl MeasuredLoad {
         for job in &result.jobs {
             for (direction, figures) in Direction::ALL.into_iter().zip(job.directions()) {
                 let Some(figures) = figures else { continue };
-                all.served += figures.iops;
-                all.add(direction, &figures.lat)?;
+                all.take(direction, figures)?;
+                all.responses.add(direction, &figures.lat)?;
             }
         }
         all.offered = all.served;
         Ok(all)
     }
 
-    fn add(&mut self, direction: Direction, times: &LatencyResult) -> Result<(), String> {
-        match times.histogram() {
-            Some(histogram) => self.responses[direction].merge(&histogram),
-            None if times.count == 0 => {}
-            None => return Err(format!("{} {}s have no histogram", times.count, direction.word())),
-        }
-        self.sum_ns[direction] += times.mean_ns * times.count as f64;
-        self.max_ns[direction] = self.max_ns[direction].max(times.max_ns);
-        Ok(())
+    /// Adds what loops of both kinds have.
+    fn take(&mut self, direction: Direction, figures: &DirectionResult) -> Result<(), String> {
+        self.served += figures.iops;
+        figures.layers.as_ref().map_or(Ok(()), |layers| self.blocks.add(direction, &layers.block))
     }
 
     /// Value of the objective's figure, ns; `None` without such I/O.
@@ -93,10 +97,32 @@ impl MeasuredLoad {
 
     /// A figure of the response times of one direction, or of all directions; `None` without I/O.
     pub(crate) fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
+        self.responses.figure(direction, figure)
+    }
+
+    /// A figure of the times in the block layer and the device; `None` if no layers were recorded.
+    pub(crate) fn block_figure(&self, direction: Direction, figure: ResponseFigure) -> Option<f64> {
+        self.blocks.figure(Some(direction), figure)
+    }
+}
+
+impl Times {
+    fn add(&mut self, direction: Direction, times: &LatencyResult) -> Result<(), String> {
+        match times.histogram() {
+            Some(histogram) => self.histograms[direction].merge(&histogram),
+            None if times.count == 0 => {}
+            None => return Err(format!("{} {}s have no histogram", times.count, direction.word())),
+        }
+        self.sum_ns[direction] += times.mean_ns * times.count as f64;
+        self.max_ns[direction] = self.max_ns[direction].max(times.max_ns);
+        Ok(())
+    }
+
+    fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
         let wanted = |own: &Direction| direction.is_none_or(|direction| direction == *own);
         let directions = || Direction::ALL.into_iter().filter(wanted);
         let mut histogram = Histogram::default();
-        directions().for_each(|own| histogram.merge(&self.responses[own]));
+        directions().for_each(|own| histogram.merge(&self.histograms[own]));
         let count = histogram.count();
         if count == 0 {
             return None;

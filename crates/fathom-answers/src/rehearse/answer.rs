@@ -26,9 +26,25 @@ pub(crate) struct ScaleStep {
 pub(crate) struct Compared {
     pub(crate) direction: Direction,
     pub(crate) recorded: RecordedLatency,
-    /// At [`PERCENTILES`]: medians over the runs.
+    /// Response times, which include the tester and the system call.
+    pub(crate) response: Measured,
+    /// Times in the block layer and the device, as in a recording; `None` if no layers could be recorded.
+    pub(crate) block: Option<Measured>,
+}
+
+/// Figures of the target, ns: medians over the runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// At [`PERCENTILES`].
     pub(crate) percentiles: [Option<f64>; PERCENTILES.len()],
     pub(crate) mean_ns: Option<f64>,
+}
+
+impl Compared {
+    /// The figures that are next to the recorded ones.
+    pub(crate) fn here(&self) -> Measured {
+        self.block.unwrap_or(self.response)
+    }
 }
 
 /// The evaluation of a results file.
@@ -103,17 +119,24 @@ fn compared(recorded: &RecordedRehearsal) -> Vec<Compared> {
     };
     let of = |recorded: &RecordedLatency| {
         let direction = Direction::from_word(&recorded.direction)?;
-        let middle = |figure| {
-            let values: Vec<f64> =
-                runs.iter().filter_map(|run| run.figure(Some(direction), figure)).collect();
-            median::median(&values)
-        };
-        Some(Compared {
-            direction,
-            recorded: recorded.clone(),
-            percentiles: PERCENTILES.map(|percent| middle(ResponseFigure::Percentile(percent))),
-            mean_ns: middle(ResponseFigure::Mean),
-        })
+        let response = measured(&runs, |run, figure| run.figure(Some(direction), figure));
+        let block = measured(&runs, |run, figure| run.block_figure(direction, figure));
+        let block = block.mean_ns.is_some().then_some(block);
+        Some(Compared { direction, recorded: recorded.clone(), response, block })
     };
     production.latencies.iter().filter_map(of).collect()
+}
+
+fn measured(
+    runs: &[&MeasuredLoad],
+    figure_of: impl Fn(&MeasuredLoad, ResponseFigure) -> Option<f64>,
+) -> Measured {
+    let middle = |figure| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| figure_of(run, figure)).collect();
+        median::median(&values)
+    };
+    Measured {
+        percentiles: PERCENTILES.map(|percent| middle(ResponseFigure::Percentile(percent))),
+        mean_ns: middle(ResponseFigure::Mean),
+    }
 }

@@ -128,6 +128,7 @@ pub(super) fn text(shown: &Shown<'_>, limit: Option<usize>) -> String {
     if !shown.rehearsed.compared.is_empty() {
         text.push_str("\nAt 1x, with the recorded latencies\n");
         text.push_str(&comparison(&shown.rehearsed.compared).text(2, limit));
+        text.push_str(&columns::wrapped(measured_where(&shown.rehearsed.compared), width));
     }
     let remarks: Vec<String> = shown.remarks().into_iter().chain(shown.recorded.doubts()).collect();
     if !remarks.is_empty() {
@@ -181,30 +182,53 @@ pub(crate) fn table(shown: &Shown<'_>) -> Table {
 /// The recorded latencies, and those of the target at the recorded rate.
 pub(crate) fn comparison(compared: &[Compared]) -> Table {
     let right = Align::Right;
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("", right),
-        ("recorded", right),
-        ("here", right),
-        ("change", right),
-    ]);
+    let mut columns =
+        vec![("", Align::Left), ("", right), ("recorded", right), ("here", right), ("change", right)];
+    let is_at_device = compared.iter().any(|direction| direction.block.is_some());
+    if is_at_device {
+        columns.push(("response", right));
+    }
+    let mut table = Table::new(&columns);
+    let duration = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), figures::duration);
     for direction in compared {
         let mut name = format!("{}s", direction.direction.word());
-        let percentiles = PERCENTILES.iter().zip(direction.recorded.percentiles).zip(direction.percentiles);
-        let rows = percentiles.map(|((percent, recorded), here)| (format!("p{percent}"), recorded, here));
-        let mean = ("mean".to_owned(), direction.recorded.mean_ns, direction.mean_ns);
-        for (figure, recorded, here) in rows.chain([mean]) {
+        for (figure, recorded, here, response) in rows(direction) {
             let change = here.filter(|_| recorded > 0.0).map(|here| change_word(recorded, here));
-            table.row(vec![
+            let mut row = vec![
                 std::mem::take(&mut name),
                 figure,
                 figures::duration(recorded),
-                here.map_or_else(|| "-".to_owned(), figures::duration),
+                duration(here),
                 change.unwrap_or_default(),
-            ]);
+            ];
+            row.extend(is_at_device.then(|| duration(response)));
+            table.row(row);
         }
     }
     table
+}
+
+/// The figures of a direction: name, recorded, next to it, and response time.
+fn rows(compared: &Compared) -> impl Iterator<Item = (String, f64, Option<f64>, Option<f64>)> {
+    let (recorded, here, response) = (&compared.recorded, compared.here(), compared.response);
+    let percentiles = recorded.percentiles.into_iter().zip(here.percentiles).zip(response.percentiles);
+    let percentiles = PERCENTILES.iter().zip(percentiles);
+    let rows = percentiles
+        .map(|(percent, ((recorded, here), response))| (format!("p{percent}"), recorded, here, response));
+    rows.chain([("mean".to_owned(), recorded.mean_ns, here.mean_ns, response.mean_ns)])
+}
+
+/// Says which part of an I/O's way the latencies of a comparison cover.
+pub(crate) fn measured_where(compared: &[Compared]) -> &'static str {
+    match compared.iter().all(|direction| direction.block.is_some()) {
+        true => {
+            "Recorded and here: from the block layer to the end of the request. The response times above include the system call and the tester."
+        }
+        false => {
+            "The recorded latencies begin at the block layer; those here are response times, which include the system call and the tester. \
+             As root, and with tracefs, they are measured from the block layer as well."
+        }
+    }
 }
 
 /// `-12 %`, or from a factor of 2 `3.1 times`.
@@ -271,17 +295,20 @@ fn step_json(ScaleStep { step, seconds }: &ScaleStep) -> Json {
 }
 
 fn compared_json(compared: &Compared) -> Json {
-    let figures: Map<String, Json> = PERCENTILES
-        .iter()
-        .zip(compared.recorded.percentiles.iter().zip(&compared.percentiles))
-        .map(|(percent, (recorded, here))| {
-            (format!("p{percent}_ns"), json!({"recorded": recorded, "here": here}))
-        })
-        .collect();
+    let mut figures: Map<String, Json> = Map::new();
+    let mut mean = Json::Null;
+    for (name, recorded, here, response) in rows(compared) {
+        let row = json!({"recorded": recorded, "here": here, "response": response});
+        match name.as_str() {
+            "mean" => mean = row,
+            percentile => drop(figures.insert(format!("{percentile}_ns"), row)),
+        }
+    }
     json!({
         "direction": compared.direction.word(),
         "requests": compared.recorded.count,
-        "mean_ns": {"recorded": compared.recorded.mean_ns, "here": compared.mean_ns},
+        "here_from": if compared.block.is_some() { "block layer" } else { "due time" },
+        "mean_ns": mean,
         "percentiles": figures,
     })
 }

@@ -11,8 +11,10 @@ use crate::loads::objective::Objective;
 use crate::loads::series::Series;
 use crate::results_file::{line_of_report, text_of};
 use fathom_command::Failure;
+use fathom_record::{Recorder, devices};
 use fathom_spec::RunSpec;
 use fathom_stats::report::RunReport;
+use std::path::PathBuf;
 
 impl Series for RecordedRehearsal {
     type Load = f64;
@@ -57,7 +59,16 @@ pub(super) fn spec_at(
     runner: &dyn Runner,
 ) -> Result<RunSpec, Failure> {
     let spec = base_job::read(&plan.job, false, runner)?;
-    base_job::read(&load::at_scale(plan, scale, number, &spec), false, runner)
+    let mut spec = base_job::read(&load::at_scale(plan, scale, number, &spec), false, runner)?;
+    spec.program.layers = scale.to_bits() == 1f64.to_bits() && compares_at_device(plan);
+    Ok(spec)
+}
+
+/// True if there are recorded latencies, and those of the target can be measured from the same point of its way:
+/// the block layer.
+fn compares_at_device(plan: &RehearsalPlan) -> bool {
+    let is_compared = plan.production.as_ref().is_some_and(|production| !production.latencies.is_empty());
+    is_compared && devices::below(&[PathBuf::from(&plan.target)]).is_ok() && Recorder::probe().is_ok()
 }
 
 /// One-line summary of a run.

@@ -7,7 +7,7 @@ use super::charts::{charts, percentiles};
 use super::shell;
 use crate::figures;
 use crate::loads::step::PERCENTILES;
-use crate::rehearse::output::{Shown, comparison, table};
+use crate::rehearse::output::{Shown, comparison, measured_where, table};
 use crate::rehearse::record::{RecordedRehearsal, scale_word};
 use crate::rehearse::shown;
 use crate::results_file;
@@ -45,6 +45,7 @@ pub(super) fn page(path: &Path, title: Option<&str>) -> Result<String, Failure> 
                 h2 id="recorded" { "At the recorded rate, next to the recording" }
                 (charts(side_by_side(&shown)))
                 (comparison(compared).html())
+                p { (measured_where(compared)) }
             }
         }
     };
@@ -108,8 +109,10 @@ fn side_by_side(shown: &Shown<'_>) -> Option<Figure> {
     let mut lines: Vec<Series> = Vec::new();
     for direction in compared {
         let word = direction.direction.word();
-        let here =
-            PERCENTILES.iter().zip(direction.percentiles).filter_map(|(&percent, ns)| Some((percent, ns?)));
+        let here = PERCENTILES
+            .iter()
+            .zip(direction.here().percentiles)
+            .filter_map(|(&percent, ns)| Some((percent, ns?)));
         let recorded = PERCENTILES.iter().copied().zip(direction.recorded.percentiles);
         let style = lines.len();
         lines.push(Series { name: format!("{word}s, recorded"), style, points: recorded.collect() });

@@ -18,6 +18,9 @@ pub struct LayersResult {
     /// Total latency of the I/Os whose layers are known.
     #[serde(rename = "total_ns")]
     pub total: LatencyResult,
+    /// Queue and device together, of the I/Os that reached a block device.
+    #[serde(rename = "block_ns")]
+    pub block: LatencyResult,
     /// Above the block layer.
     #[serde(rename = "above_ns")]
     pub above: LatencyResult,
@@ -86,6 +89,7 @@ impl LayersResult {
             unseen: stats.unseen,
             without_request: stats.without_request,
             total: latency(&stats.total),
+            block: latency(&stats.block),
             above: latency(stats.layer(Layer::Above)),
             queue: latency(stats.layer(Layer::Queue)),
             device: latency(stats.layer(Layer::Device)),

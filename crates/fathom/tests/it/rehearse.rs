@@ -354,6 +354,39 @@ fn a_recording_of_the_kernel_is_rehearsed_on_another_device() {
             json::integer(compared, "requests"),
             "{direction}"
         );
+        // Both latencies are those of the device. The response times are those of the program, and longer.
+        assert_eq!(compared["here_from"], Value::from("block layer"), "{compared}");
+        let figures = compared["percentiles"].as_object().expect("percentiles").values();
+        for figure in figures.chain([&compared["mean_ns"]]) {
+            let ns = |name: &str| figure[name].as_f64().expect("a time");
+            assert!(0.0 < ns("here") && ns("here") < ns("response"), "{compared}");
+        }
+        let layers = &job[direction]["layers"];
+        assert_eq!(compared["mean_ns"]["here"], layers["block_ns"]["mean"], "{layers}");
     }
     assert!(json::integer(&job["sync"], "total_ios") > 0, "flushes are replayed");
+}
+
+/// Without privileges, the latencies next to the recorded ones are response times, and a line says so.
+#[test]
+fn without_privileges_response_times_are_next_to_the_recorded_latencies() {
+    fathom_only!();
+    let directory = scratch();
+    let reads: Vec<_> = (0..50).map(|number| (number, "8,0", "R", number % 64 * 8, 8)).collect();
+    write_trace(directory.path(), &reads);
+    file_of(directory.path(), "target", MIB);
+    for (name, mode) in [("", 0o777), ("trace", 0o644), ("target", 0o644)] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(directory.path().join(name), mode).expect("can be set");
+    }
+    let unprivileged = require!(Launch::unprivileged(directory.path()));
+    let words = "rehearse trace --on=target --most-runs=1 --scales=1 --slo=max<1000s --output=x.jsonl";
+    let finished = unprivileged.words(words).run();
+    assert!([0, 2].contains(&finished.code()), "{}{}", finished.stdout, finished.stderr);
+    assert!(finished.stdout.contains("those here are response times"), "{}", finished.stdout);
+    assert!(!finished.stderr.contains("--layers"), "{}", finished.stderr);
+    let document = json::document(&rehearse(directory.path(), "x.jsonl --format=json").stdout);
+    let compared = &document["at_recorded_rate"][0];
+    assert_eq!(compared["here_from"], Value::from("due time"), "{compared}");
+    assert_eq!(compared["mean_ns"]["here"], compared["mean_ns"]["response"]);
 }
