@@ -87,8 +87,8 @@ fn hosts_that_never_answer_as_agents_are_told_and_left_out() {
                 refuses) echo 'Permission denied (publickey).' >&2; exit 255 ;;\n\
                 chats) echo 'Welcome!'; exec cat ;;\n\
                 other) echo 'fathom-agent 999 9.9'; exec cat ;;\n\
-                lies) echo 'fathom-agent 4 0.1.0'; printf '\\377\\377\\377\\377\\000'; exec cat ;;\n\
-                garbles) echo 'fathom-agent 4 0.1.0'; printf '\\003\\000\\000\\000\\000checksumabc'; exec cat ;;\n\
+                lies) echo 'fathom-agent 5 0.1.0'; printf '\\377\\377\\377\\377\\000'; exec cat ;;\n\
+                garbles) echo 'fathom-agent 5 0.1.0'; printf '\\003\\000\\000\\000\\000checksumabc'; exec cat ;;\n\
                 greets) echo 'Last login: today'; exec \"$@\" ;;\n\
                 *) exec \"$@\" ;;\nesac\n";
     std::fs::write(&script, text).expect("written");
