@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 29] = [
+const MAY_USE: [(&str, &[&str]); 30] = [
     (
         "fathom-io",
         &[
@@ -31,6 +31,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
         &[
             "fathom-command",
             "fathom-errors",
+            "fathom-history",
             "fathom-record",
             "fathom-report",
             "fathom-results",
@@ -59,6 +60,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
     ("fathom-changes", &["fathom-stats"]),
     ("fathom-command", &["fathom-errors", "fathom-spec"]),
     ("fathom-engines", &["fathom-errors", "fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
+    ("fathom-history", &["fathom-errors", "fathom-results", "fathom-spec", "fathom-stats"]),
     (
         "fathom-hosts",
         &[
