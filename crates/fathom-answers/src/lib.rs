@@ -17,6 +17,7 @@ mod explain;
 mod figures;
 mod fsync_check;
 mod hardware;
+mod history;
 mod hosts;
 mod job_text;
 mod judgement;
@@ -75,6 +76,7 @@ pub const COMMANDS: &[Command] = &[
     report::COMMAND,
     show::COMMAND,
     explain::COMMAND,
+    history::COMMAND,
 ];
 
 /// The command of this name.

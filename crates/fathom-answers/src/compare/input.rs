@@ -76,7 +76,8 @@ pub(super) fn side(paths: &[PathBuf]) -> Result<Side, Failure> {
     Ok(Side { runs })
 }
 
-fn runs_of(path: &Path) -> Result<Vec<ComparedRun>, Failure> {
+/// The runs in a file.
+pub(super) fn runs_of(path: &Path) -> Result<Vec<ComparedRun>, Failure> {
     if results_file::is_results::<RecordedSweep>(path) {
         return cells_of(path, &[]);
     }

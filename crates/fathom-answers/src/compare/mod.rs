@@ -58,6 +58,14 @@ Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared, or a side
     run,
 };
 
+/// The results in a file: one, or those of a sweep. Each has the values of the options that the sweep varies.
+pub(crate) fn results_at(
+    path: &std::path::Path,
+) -> Result<Vec<(String, fathom_results::RunResult)>, Failure> {
+    let runs = input::runs_of(path)?;
+    Ok(runs.into_iter().map(|run| (run.cell, run.result)).collect())
+}
+
 /// How a comparison is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ComparisonFormat {

@@ -16,9 +16,8 @@ pub(crate) fn first_screen() -> String {
     }
     text.push_str(
         "\nJobs, as in fio:\n  \
-         fathom job.fio                                run a job file\n  \
+         fathom job.fio                                run a job file (--live: watch)\n  \
          fathom --name=a --rw=randread --size=1g ...   the same, as options\n  \
-         fathom --live job.fio                         watch it on the whole terminal\n  \
          fathom --output-format=json+ --output=FILE job.fio   save the result\n\n\
          More: fathom --cmdhelp, --enghelp (options, engines), tools, man, completion\n",
     );

@@ -173,6 +173,7 @@ pages! {
     explain: "docs/explain.md",
     verdict: "docs/verdict.md",
     compare: "docs/compare.md",
+    history: "docs/history.md",
     sweep: "docs/sweep.md",
     curve: "docs/curve.md",
     pts: "docs/pts.md",

@@ -55,6 +55,7 @@ mod fuzz_findings;
 mod gluster;
 mod guide;
 mod hdfs;
+mod history;
 mod hosts;
 mod http;
 mod hung;

@@ -5,7 +5,7 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "quick",
     "fsync-check",
     "sweep",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 13] = [
     "report",
     "show",
     "explain",
+    "history",
 ];
 
 fn printed(words: &str) -> String {

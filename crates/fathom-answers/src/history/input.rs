@@ -1,0 +1,52 @@
+//! What is stored of the files that the user names.
+
+use crate::checks;
+use crate::compare;
+use fathom_command::{Failure, arguments};
+use fathom_history::{Condition, Record};
+use lexopt::Parser;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Tags of the runs.
+pub(super) type Tags = BTreeMap<String, String>;
+
+/// Parses a value of `--tag`.
+pub(super) fn tag(parser: &mut Parser, tags: &mut Tags) -> Result<(), Failure> {
+    let text = arguments::text(parser, "--tag")?;
+    let refused = |why: &str| Err(Failure::new(format!("--tag: `{text}`: {why}")));
+    let Some((name, value)) = text.split_once('=') else {
+        return refused("expected NAME=VALUE");
+    };
+    let name = name.trim();
+    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    if name.is_empty() || !name.chars().all(is_word) {
+        return refused("the name of a tag has letters, digits, _, - and . only");
+    }
+    if Condition::is_property(name) {
+        return refused("every run has a property of this name; choose another name for the tag");
+    }
+    if value.chars().any(char::is_control) {
+        return refused("the value of a tag is one line of text");
+    }
+    tags.insert(name.to_owned(), value.to_owned());
+    Ok(())
+}
+
+/// The records of a file: one, or one for each run of a sweep, with its combination as the tag `cell`.
+pub(super) fn records(path: &Path, tags: &Tags) -> Result<Vec<Record>, Failure> {
+    let made = compare::results_at(path)?.into_iter().map(|(cell, mut result)| {
+        let mut tags = tags.clone();
+        if !cell.is_empty() {
+            tags.insert("cell".to_owned(), cell);
+        }
+        // The path has to be meaningful from other directories as well.
+        let whole = std::path::absolute(path).ok().filter(|_| path.as_os_str() != "-");
+        if let Some(whole) = whole {
+            result.source = whole.display().to_string();
+        }
+        let verdict = checks::judge(&result);
+        Record::new(&result, &verdict, tags)
+    });
+    Ok(made.collect())
+}

@@ -1,0 +1,126 @@
+//! `fathom history show`: all that is kept of a run.
+
+use super::{failed, open, run_numbers, tags, time};
+use crate::table::{Align, Table};
+use crate::{columns, figures, output};
+use fathom_command::arguments::Format;
+use fathom_command::{Failure, Streams, arguments};
+use fathom_history::record::{Job, Latency};
+use fathom_history::{Access, StoredRun};
+use lexopt::Arg::{Long, Value};
+use lexopt::Parser;
+
+pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let (mut words, mut store, mut format) = (Vec::new(), None, Format::Text);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("store") => store = Some(parser.value()?),
+            Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
+            Value(word) => words.push(word),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let ids = run_numbers(&words)?;
+    let mut store = open(store.as_ref(), Access::Read)?;
+    let runs: Vec<StoredRun> =
+        ids.into_iter().map(|id| store.run(id)).collect::<Result<_, _>>().map_err(failed)?;
+    match format {
+        Format::Json => streams.out.write_all(output::json(&runs)?.as_bytes())?,
+        _ => output::print_long(streams, &runs.iter().map(text).collect::<Vec<_>>().join("\n"))?,
+    }
+    Ok(0)
+}
+
+fn text(run: &StoredRun) -> String {
+    let record = &run.record;
+    let mut lines = vec![
+        format!("run {}: {}, {}", run.id, time(record.begun_ms), record.program),
+        format!("from {}", record.source),
+        format!("fingerprint {}", record.fingerprint),
+    ];
+    lines.extend(record.hosts.iter().map(|host| match host.kernel.is_empty() {
+        true => format!("host {}", host.name),
+        false => format!(
+            "host {}: {}, {} processors ({})",
+            host.name, host.kernel, host.processors, host.processor
+        ),
+    }));
+    lines.extend(record.devices.iter().map(|device| {
+        let known = [("", &device.model), ("firmware ", &device.firmware), ("serial ", &device.serial)];
+        let known = known.into_iter().filter(|(_, text)| !text.is_empty());
+        let parts: Vec<String> = known.map(|(word, text)| format!("{word}{text}")).collect();
+        let size = (device.size_bytes > 0).then(|| figures::size(device.size_bytes));
+        let all: Vec<String> = parts.into_iter().chain(size).collect();
+        format!("device {}{}{}", device.name, if all.is_empty() { "" } else { ": " }, all.join(", "))
+    }));
+    lines.extend(
+        record
+            .file_systems
+            .iter()
+            .map(|system| format!("file system {}: {} ({})", system.directory, system.kind, system.source)),
+    );
+    if !record.tags.is_empty() {
+        lines.push(format!("tags {}", tags(&record.tags)));
+    }
+    lines.push(format!("verdict: {}", record.verdict));
+    lines.extend(record.findings.iter().map(|finding| format!("  {}: {}", finding.severity, finding.text)));
+    lines.join("\n") + "\n\n" + &table(&record.jobs).text(0, columns::of_terminal()) + &errors(&record.jobs)
+}
+
+fn errors(jobs: &[Job]) -> String {
+    let failed = jobs.iter().filter(|job| job.error != 0);
+    failed.map(|job| format!("{}: error {} {}\n", job.name, job.error, job.error_message)).collect()
+}
+
+/// A row per job and direction.
+fn table(jobs: &[Job]) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("job", Align::Name),
+        ("", Align::Left),
+        ("bandwidth", right),
+        ("IOPS", right),
+        ("mean", right),
+        ("p50", right),
+        ("p99", right),
+        ("p99.9", right),
+        ("max", right),
+    ]);
+    for job in jobs {
+        for direction in ["read", "write", "trim", "mixed", "sync"] {
+            let figure = |name: &str| {
+                let is_it = |figure: &&fathom_history::record::Figure| {
+                    figure.direction == direction && figure.name == name
+                };
+                job.figures.iter().find(is_it).map(|figure| figure.value)
+            };
+            if figure("ios").is_none() {
+                continue;
+            }
+            let percentile = |percent: f64| {
+                let main = |kind: &str| {
+                    job.latencies.iter().find(|own| own.direction == direction && own.latency == kind)
+                };
+                at(main("clat"), percent).or_else(|| at(main("lat"), percent))
+            };
+            let told = |value: Option<f64>, form: fn(f64) -> String| value.map_or("-".to_owned(), form);
+            table.row(vec![
+                job.name.clone(),
+                direction.to_owned(),
+                told(figure("bytes_per_second"), figures::bandwidth),
+                told(figure("iops"), figures::count),
+                told(figure("latency_mean_ns"), figures::duration),
+                told(percentile(50.0), figures::duration),
+                told(percentile(99.0), figures::duration),
+                told(percentile(99.9), figures::duration),
+                told(figure("latency_max_ns"), figures::duration),
+            ]);
+        }
+    }
+    table
+}
+
+fn at(latency: Option<&Latency>, percent: f64) -> Option<f64> {
+    let found = latency?.percentiles.iter().find(|(own, _)| (own - percent).abs() < 1e-6)?;
+    Some(found.1 as f64)
+}
