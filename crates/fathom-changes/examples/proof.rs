@@ -1,6 +1,6 @@
 //! Measures detection on made series: false alarms, power, places. `proof` prints the tables of
 //! docs/history-changes.md; `proof SERIES COURSE` sets the number of series of each kind, and the courses by the beginning of
-//! their names. `proof series COUNT` prints series as lines
+//! their names, or the gate by that word. `proof series COUNT` prints series as lines
 //! of JSON, for `scripts/compare-otava.py`.
 
 #[path = "../tests/support/made.rs"]
@@ -103,6 +103,9 @@ fn main() -> std::io::Result<()> {
             }
             writeln!(out, "| {noise:?} | {course:?} {}", tally.row())?;
         }
+    }
+    if arguments.get(1).is_some_and(|word| word != "gate") {
+        return Ok(());
     }
     gate(&mut out, &options, number(0, 10_000))?;
     speed(&mut out, &options)
