@@ -29,6 +29,7 @@ const MAY_USE: [(&str, &[&str]); 30] = [
     (
         "fathom-answers",
         &[
+            "fathom-changes",
             "fathom-command",
             "fathom-errors",
             "fathom-history",

@@ -1,10 +1,15 @@
-//! `fathom history`: keeps results of many runs in one store, and finds them again. One file per subcommand.
+//! `fathom history`: keeps results of many runs in one store, finds them again, and says when a figure changed. One file per
+//! subcommand.
 
 mod add;
+mod changes;
+mod check;
 mod export;
+mod fleet;
 mod import;
 mod input;
 mod list;
+mod question;
 mod remove;
 mod show;
 
@@ -26,6 +31,9 @@ Usage: fathom history add [--tag=NAME=VALUE] RESULT...   put results into a stor
        fathom history show RUN...        all that is kept of a run
        fathom history export [-o FILE]   figures as CSV, or runs as JSON lines
        fathom history rm RUN...          remove runs, by their numbers
+       fathom history changes            when did a figure change, by how much?
+       fathom history check              are the newest runs a regression?
+       fathom history fleet              which drives are not like the others?
 
 Results are those of fathom and fio. A result is stored once, whatever its name.
 
@@ -35,22 +43,35 @@ Results are those of fathom and fio. A result is stored once, whatever its name.
   --tag=NAME=VALUE    a tag of the runs, for add and import; may be repeated
   --where=NAME=VALUE  only runs with this host, kernel, device, model, firmware,
                       serial, file_system, job, verdict, program, fingerprint
-                      or tag, for list and export; may be repeated
-  --format=FORMAT     text, json; list: csv, markdown, too; export: csv, jsonl
+                      or tag; not for add, import, show, rm; may be repeated
+  --format=FORMAT     text, json; list and fleet: csv, markdown, too;
+                      export: csv, jsonl; check: text, markdown
+  --figure=FIGURE     of changes, check and fleet, such as bw, lat or read.p99.9
+                      (default: iops and p99); may be repeated
+  --smallest=PERCENT  smallest change that counts (2%; fleet: 5%)
+  --newest=N          check: number of newest runs (1)
+  --by=model|serial|host  fleet: what is compared: drives of one model, all
+                      drives, or hosts
   --limit=N --skip=N  length of the list (50), and where it begins
   -o, --output=FILE   where export writes; --force overwrites it
+
+Exit: 0; 1 if it failed, or no series has enough runs; 2 if check finds a
+regression.
 ",
     run,
 };
 
 /// The subcommands.
-const SUBCOMMANDS: [(&str, Subcommand); 6] = [
+const SUBCOMMANDS: [(&str, Subcommand); 9] = [
     ("add", add::run),
     ("import", import::run),
     ("list", list::run),
     ("show", show::run),
     ("export", export::run),
     ("rm", remove::run),
+    ("changes", changes::run),
+    ("check", check::run),
+    ("fleet", fleet::run),
 ];
 
 /// Entry point of a subcommand: its arguments, and the output.

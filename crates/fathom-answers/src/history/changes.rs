@@ -1,0 +1,145 @@
+//! `fathom history changes`: when did a figure change, by how much, and what changed with it?
+
+use super::question::{Question, Subject};
+use crate::output;
+use fathom_changes::{Analysis, Refusal, Shape, analyse};
+use fathom_command::{Failure, Streams, arguments};
+use lexopt::Arg::Long;
+use lexopt::Parser;
+use serde_json::{Value, json};
+
+pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let (mut question, mut is_json) = (Question::default(), false);
+    while let Some(argument) = parser.next()? {
+        let Long(name) = argument else { return Err(argument.unexpected().into()) };
+        match name.to_owned().as_str() {
+            "format" => {
+                is_json = arguments::choice(&mut parser, "--format", &[("text", false), ("json", true)])?;
+            }
+            name if question.take(name, &mut parser)? => {}
+            name => {
+                return Err(Failure::new(format!("`--{name}` is not an option of fathom history changes")));
+            }
+        }
+    }
+    let judged: Vec<(Subject, Result<Analysis, Refusal>)> = question
+        .subjects()?
+        .into_iter()
+        .map(|subject| {
+            let found = analyse(&subject.points(), &question.options(&subject));
+            (subject, found)
+        })
+        .collect();
+    match is_json {
+        true => {
+            let all: Vec<Value> = judged.iter().map(|(subject, found)| document(subject, found)).collect();
+            streams.out.write_all(output::json(&all)?.as_bytes())?;
+        }
+        false => {
+            let text: String = judged.iter().map(|(subject, found)| lines(subject, found)).collect();
+            output::print_long(streams, &text)?;
+        }
+    }
+    Ok(if judged.iter().all(|(_, found)| found.is_err()) { 1 } else { 0 })
+}
+
+/// A line per change, or one that says why there is none.
+fn lines(subject: &Subject, found: &Result<Analysis, Refusal>) -> String {
+    match found {
+        Err(refusal) => format!("{}: {refusal}\n", subject.name()),
+        Ok(found) if found.changes.is_empty() => {
+            format!("{}: no change in {} runs\n", subject.name(), found.runs)
+        }
+        Ok(found) => found.changes.iter().map(|change| subject.sentence(change) + "\n").collect(),
+    }
+}
+
+fn document(subject: &Subject, found: &Result<Analysis, Refusal>) -> Value {
+    let series = &subject.series;
+    let mut document = json!({
+        "figure": subject.figure,
+        "job": series.job,
+        "clone": series.clone,
+        "direction": series.direction,
+        "fingerprint": series.fingerprint,
+    });
+    match found {
+        Err(refusal) => document["refused"] = json!(refusal.to_string()),
+        Ok(found) => {
+            document["runs"] = json!(found.runs);
+            document["changes"] = found.changes.iter().map(|change| change_of(subject, change)).collect();
+            let segments = found.segments.iter().map(|segment| {
+                json!({
+                    "first_run": subject.run(segment.first),
+                    "last_run": subject.run(segment.last),
+                    "runs": segment.runs,
+                    "centre": segment.centre,
+                    "interval": segment.interval,
+                    "spread": segment.spread,
+                    "is_drifting": segment.is_drifting,
+                })
+            });
+            document["segments"] = segments.collect();
+        }
+    }
+    document
+}
+
+fn change_of(subject: &Subject, change: &fathom_changes::Change) -> Value {
+    let causes = change.causes.iter().map(|cause| {
+        json!({
+            "attribute": cause.name,
+            "before": cause.before,
+            "after": cause.after,
+            "run": subject.run(cause.number),
+            "is_steady": cause.is_steady,
+        })
+    });
+    let until = match change.shape {
+        Shape::Step => None,
+        Shape::Drift { until } => Some(subject.run(until)),
+    };
+    json!({
+        "run": subject.run(change.number),
+        "earliest_run": subject.run(change.range.0),
+        "latest_run": subject.run(change.range.1),
+        "drifts_until_run": until,
+        "relative": change.relative,
+        "interval": change.interval,
+        "deviations": change.deviations,
+        "p_value": change.p_value,
+        "is_regression": change.is_regression,
+        "causes": causes.collect::<Vec<Value>>(),
+        "sentence": subject.sentence(change),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::question::tests::nights;
+    use super::*;
+    use fathom_changes::{Options, Worse};
+
+    #[test]
+    fn a_series_has_a_line_for_each_change_or_one_without() {
+        let mut subject = nights();
+        let judged =
+            |subject: &Subject| lines(subject, &analyse(&subject.points(), &Options::new(Worse::Up)));
+        assert_eq!(judged(&subject).lines().count(), 1);
+        subject.series.points.truncate(25);
+        assert_eq!(judged(&subject), "p99 of randread (read): no change in 25 runs\n");
+        subject.series.points.truncate(4);
+        assert_eq!(judged(&subject), "p99 of randread (read): not enough runs: 4 of at least 10\n");
+    }
+
+    #[test]
+    fn json_has_the_numbers_of_the_store() {
+        let subject = nights();
+        let found = document(&subject, &analyse(&subject.points(), &Options::new(Worse::Up)));
+        assert_eq!(
+            (&found["changes"][0]["run"], &found["segments"][1]["first_run"]),
+            (&json!(26), &json!(26))
+        );
+        assert_eq!(found["changes"][0]["causes"][0]["after"], "6.12.11");
+    }
+}

@@ -1,0 +1,224 @@
+//! `fathom history fleet`: which drives are slower than their siblings, by which figure, by how much, and how sure?
+
+use super::question::{Question, Subject, size};
+use crate::table::{Align, FORMATS, Format, Table, print_as};
+use crate::{columns, output};
+use fathom_changes::fleet::{FEWEST_SIBLINGS, Fleet, Limits, Outlier, Sample, judge};
+use fathom_command::{Failure, Streams, arguments};
+use lexopt::Arg::Long;
+use lexopt::Parser;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// Drives of one model.
+    Model,
+    /// Drives of any model.
+    Serial,
+    /// Hosts.
+    Host,
+}
+
+const CHOICES: [(&str, By); 3] = [("model", By::Model), ("serial", By::Serial), ("host", By::Host)];
+
+/// A sample, and the runs that it is of.
+struct Measured {
+    sample: Sample,
+    runs: Vec<i64>,
+}
+
+pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let (mut question, mut by, mut format) = (Question::default(), By::Model, Format::Text);
+    while let Some(argument) = parser.next()? {
+        let Long(name) = argument else { return Err(argument.unexpected().into()) };
+        match name.to_owned().as_str() {
+            "by" => by = arguments::choice(&mut parser, "--by", &CHOICES)?,
+            "format" => format = arguments::choice(&mut parser, "--format", &FORMATS)?,
+            name if question.take(name, &mut parser)? => {}
+            name => return Err(Failure::new(format!("`--{name}` is not an option of fathom history fleet"))),
+        }
+    }
+    let usual = Limits::default();
+    let limits = Limits { smallest: question.smallest(usual.smallest), ..usual };
+    let measured = measured(&question.subjects()?, by);
+    if measured.is_empty() {
+        let missing = if by == By::Host { "host name" } else { "serial number; --by=host compares hosts" };
+        return Err(Failure::new(format!("none of the runs has a {missing}")));
+    }
+    let samples: Vec<Sample> = measured.iter().map(|measured| measured.sample.clone()).collect();
+    let fleet = judge(&samples, &limits);
+    match format {
+        Format::Text => {
+            let rows = if fleet.outliers.is_empty() {
+                String::new()
+            } else {
+                table(&fleet, &measured).text(0, columns::of_terminal())
+            };
+            output::print_long(streams, &(rows + &summary(&fleet, by, &limits)))?;
+        }
+        Format::Markdown => print_as(format, streams, &table(&fleet, &measured).markdown())?,
+        Format::Csv => print_as(format, streams, &table(&fleet, &measured).csv())?,
+        Format::Json => print_as(format, streams, &output::json(&document(&fleet, &measured))?)?,
+    }
+    Ok(if fleet.judged == 0 { 1 } else { 0 })
+}
+
+/// Puts the runs of each drive, or host, together. Runs without its name are left out, as are wrong ones.
+fn measured(subjects: &[Subject], by: By) -> Vec<Measured> {
+    let mut found: BTreeMap<(String, String, String), Measured> = BTreeMap::new();
+    for subject in subjects {
+        let series = &subject.series;
+        for (point, of_store) in
+            subject.points().into_iter().zip(&series.points).filter(|(point, _)| point.is_evidence)
+        {
+            let attribute = |name: &str| point.attributes.get(name).cloned();
+            let Some(unit) = attribute(if by == By::Host { "host" } else { "serial" }) else { continue };
+            let model = if by == By::Model { attribute("model").unwrap_or_default() } else { String::new() };
+            let load = format!("{} ({}, {})", series.job, series.direction, &series.fingerprint);
+            let group = format!("{model}{}{load}", if model.is_empty() { "" } else { ", " });
+            let entry =
+                found.entry((group.clone(), subject.figure.clone(), unit.clone())).or_insert_with(|| {
+                    Measured {
+                        sample: Sample {
+                            drive: unit,
+                            group,
+                            figure: subject.figure.clone(),
+                            worse: subject.worse,
+                            values: Vec::new(),
+                        },
+                        runs: Vec::new(),
+                    }
+                });
+            entry.sample.values.push(point.value);
+            entry.runs.push(of_store.run);
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Numbers of the runs of an outlier.
+fn runs_of(outlier: &Outlier, measured: &[Measured]) -> Vec<i64> {
+    let is_of = |measured: &&Measured| {
+        let sample = &measured.sample;
+        (&sample.drive, &sample.group, &sample.figure) == (&outlier.drive, &outlier.group, &outlier.figure)
+    };
+    measured.iter().find(is_of).map(|measured| measured.runs.clone()).unwrap_or_default()
+}
+
+fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
+    let mut table = Table::new(&[
+        ("drive", Align::Name),
+        ("siblings", Align::Name),
+        ("figure", Align::Left),
+        ("against siblings", Align::Right),
+        ("deviations", Align::Right),
+        ("q", Align::Right),
+        ("runs", Align::Name),
+    ]);
+    for outlier in &fleet.outliers {
+        let runs: Vec<String> = runs_of(outlier, measured).iter().map(i64::to_string).collect();
+        table.row(vec![
+            outlier.drive.clone(),
+            outlier.group.clone(),
+            outlier.figure.clone(),
+            size(outlier.relative, outlier.interval),
+            format!("{:.1}", outlier.deviations),
+            format!("{:.1e}", outlier.q_value),
+            runs.join(" "),
+        ]);
+    }
+    table
+}
+
+/// What was judged, below the table.
+fn summary(fleet: &Fleet, by: By, limits: &Limits) -> String {
+    let unit = if by == By::Host { "hosts" } else { "drives" };
+    let few = fleet.siblings.iter().filter(|siblings| siblings.spread.is_none()).count();
+    let left_out = match few {
+        0 => String::new(),
+        _ => format!(
+            "not judged, with fewer than {FEWEST_SIBLINGS} {unit}: {few} of {} figures of groups\n",
+            fleet.siblings.len()
+        ),
+    };
+    format!(
+        "{} of {} {unit} are worse than their siblings; at most {:.0} % of them by chance\n{left_out}",
+        fleet.outliers.len(),
+        fleet.judged,
+        limits.false_discoveries * 100.0
+    )
+}
+
+fn document(fleet: &Fleet, measured: &[Measured]) -> Value {
+    let outliers = fleet.outliers.iter().map(|outlier| {
+        json!({
+            "drive": outlier.drive,
+            "group": outlier.group,
+            "figure": outlier.figure,
+            "value": outlier.value,
+            "siblings": outlier.siblings,
+            "relative": outlier.relative,
+            "interval": outlier.interval,
+            "deviations": outlier.deviations,
+            "p_value": outlier.p_value,
+            "q_value": outlier.q_value,
+            "runs": runs_of(outlier, measured),
+        })
+    });
+    let siblings = fleet.siblings.iter().map(|siblings| {
+        json!({
+            "group": siblings.group,
+            "figure": siblings.figure,
+            "drives": siblings.drives,
+            "centre": siblings.centre,
+            "spread": siblings.spread,
+        })
+    });
+    json!({
+        "judged": fleet.judged,
+        "outliers": outliers.collect::<Vec<Value>>(),
+        "siblings": siblings.collect::<Vec<Value>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::question::tests::nights;
+    use super::*;
+
+    /// One run on each of 30 drives, one of which is slow.
+    fn drives() -> Subject {
+        let mut subject = nights();
+        subject.series.points.truncate(30);
+        for (index, point) in subject.series.points.iter_mut().enumerate() {
+            let serial = format!("S{index:02}");
+            point.value = 250_000.0 + 1_000.0 * ((index * 7) % 11) as f64;
+            point.attributes =
+                BTreeMap::from([("serial".to_owned(), serial), ("model".to_owned(), "X".to_owned())]);
+        }
+        subject.series.points[12].value *= 1.6;
+        subject
+    }
+
+    #[test]
+    fn the_slow_drive_is_listed_with_its_run() {
+        let measured = measured(&[drives()], By::Model);
+        let samples: Vec<Sample> = measured.iter().map(|measured| measured.sample.clone()).collect();
+        let fleet = judge(&samples, &Limits::default());
+        assert_eq!((fleet.outliers.len(), fleet.judged), (1, 30));
+        assert_eq!(fleet.outliers[0].drive, "S12");
+        assert_eq!(runs_of(&fleet.outliers[0], &measured), [13]);
+        assert_eq!(document(&fleet, &measured)["outliers"][0]["runs"], json!([13]));
+        assert!(summary(&fleet, By::Model, &Limits::default()).starts_with("1 of 30 drives "));
+    }
+
+    #[test]
+    fn runs_without_a_serial_number_are_left_out() {
+        let mut subject = drives();
+        subject.series.points[0].attributes.clear();
+        subject.series.points[1].verdict = "wrong".to_owned();
+        assert_eq!(measured(&[subject], By::Serial).len(), 28);
+    }
+}

@@ -1,0 +1,237 @@
+//! What `changes`, `check` and `fleet` have in common: their options, the series they are asked of, and how a
+//! change is put into words.
+
+use super::{condition, failed, open};
+use fathom_changes::{Cause, Change, Options, Point, Shape, Worse};
+use fathom_command::{Failure, arguments};
+use fathom_history::{Access, Condition, FigureName, Series};
+use fathom_stats::inference::Interval;
+use lexopt::Parser;
+use std::ffi::OsString;
+
+/// Figures that are judged unless the user names others.
+const USUAL: [&str; 2] = ["iops", "p99"];
+/// Causes that are named in a sentence.
+const MOST_CAUSES: usize = 3;
+
+/// What the user asks.
+#[derive(Default)]
+pub(super) struct Question {
+    conditions: Vec<Condition>,
+    store: Option<OsString>,
+    figures: Vec<String>,
+    smallest: Option<f64>,
+}
+
+/// A series with the figure that it is of.
+pub(super) struct Subject {
+    /// The figure, as the user wrote it.
+    pub(super) figure: String,
+    /// The direction in which it is worse.
+    pub(super) worse: Worse,
+    /// The series.
+    pub(super) series: Series,
+}
+
+impl Question {
+    /// Takes an option that the subcommands share, by its name. False if it is none of them.
+    pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, Failure> {
+        match name {
+            "where" => self.conditions.push(condition(parser)?),
+            "store" => self.store = Some(parser.value()?),
+            "figure" => self.figures.push(arguments::text(parser, "--figure")?),
+            "smallest" => {
+                let text = arguments::text(parser, "--smallest")?;
+                let percent: Option<f64> = text.trim().trim_end_matches('%').trim_end().parse().ok();
+                let share =
+                    percent.filter(|percent| (0.0..1000.0).contains(percent)).map(|percent| percent / 100.0);
+                let expected =
+                    || Failure::new(format!("--smallest={text}: expected a change in percent, such as 5%"));
+                self.smallest = Some(share.ok_or_else(expected)?);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Reads the series from the store.
+    pub(super) fn subjects(&self) -> Result<Vec<Subject>, Failure> {
+        let mut store = open(self.store.as_ref(), Access::Read)?;
+        let usual = USUAL.map(str::to_owned);
+        let figures = if self.figures.is_empty() { usual.as_slice() } else { &self.figures };
+        let mut subjects = Vec::new();
+        for figure in figures {
+            let name = FigureName::parse(figure).map_err(failed)?;
+            let worse = if name.more_is_better() { Worse::Down } else { Worse::Up };
+            let series = store.series(&name, &self.conditions).map_err(failed)?;
+            subjects.extend(series.into_iter().map(|series| Subject {
+                figure: figure.clone(),
+                worse,
+                series,
+            }));
+        }
+        match subjects.is_empty() {
+            true => Err(Failure::new(format!(
+                "no run that meets the conditions has {}; fathom history list shows the runs",
+                figures.join(" or ")
+            ))),
+            false => Ok(subjects),
+        }
+    }
+
+    /// The smallest change that is reported.
+    pub(super) fn smallest(&self, usual: f64) -> f64 {
+        self.smallest.unwrap_or(usual)
+    }
+
+    /// How a series is judged.
+    pub(super) fn options(&self, subject: &Subject) -> Options {
+        let usual = Options::new(subject.worse);
+        Options { smallest: self.smallest(usual.smallest), ..usual }
+    }
+}
+
+impl Subject {
+    /// Name of the series: `p99 of randread (read)`.
+    pub(super) fn name(&self) -> String {
+        let Series { job, clone, direction, .. } = &self.series;
+        let number = if *clone == 0 { String::new() } else { format!(" #{}", clone + 1) };
+        format!("{} of {job}{number} ({direction})", self.figure)
+    }
+
+    /// The runs. One whose verdict is *wrong*, or that has no figure above 0, is no evidence.
+    pub(super) fn points(&self) -> Vec<Point> {
+        let point = |point: &fathom_history::Point| Point {
+            value: point.value,
+            standard_error: None,
+            is_evidence: point.verdict != "wrong" && point.value.is_finite() && point.value > 0.0,
+            attributes: point.attributes.clone(),
+        };
+        self.series.points.iter().map(point).collect()
+    }
+
+    /// Number of a run in the store, by its place in the series.
+    pub(super) fn run(&self, number: usize) -> i64 {
+        self.series.points.get(number).map_or(0, |point| point.run)
+    }
+
+    /// The day of a run, or its number if the time is unknown.
+    pub(super) fn day(&self, number: usize) -> String {
+        let begun = self.series.points.get(number).and_then(|point| i64::try_from(point.begun_ms).ok());
+        let stamp = begun.filter(|ms| *ms > 0).and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        match stamp {
+            Some(stamp) => stamp.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b %Y").to_string(),
+            None => format!("run {}", self.run(number)),
+        }
+    }
+
+    /// The change as a sentence: `since 14 Oct 2026, p99 of randread (read) +23 % [19, 27]; the same day the kernel went
+    /// 6.12.8 → 6.12.11`.
+    pub(super) fn sentence(&self, change: &Change) -> String {
+        let size = size(change.relative, Some(change.interval));
+        let day = self.day(change.number);
+        let when = match change.shape {
+            Shape::Step => format!("since {day}"),
+            Shape::Drift { until } => format!("drifting from {day} to {}", self.day(until)),
+        };
+        let steady = change.causes.iter().filter(|cause| cause.is_steady);
+        let named: Vec<&Cause> = match steady.clone().next() {
+            Some(_) => steady.take(MOST_CAUSES).collect(),
+            None => change.causes.iter().take(MOST_CAUSES).collect(),
+        };
+        let causes = named.iter().enumerate().map(|(index, cause)| {
+            let own_day = self.day(cause.number);
+            let at = if own_day == day { "the same day".to_owned() } else { format!("on {own_day}") };
+            let begin = if index == 0 { ';' } else { ',' };
+            format!("{begin} {at} {}", went(cause))
+        });
+        format!("{when}, {} {size}{}", self.name(), causes.collect::<String>())
+    }
+}
+
+/// What an attribute did.
+fn went(cause: &Cause) -> String {
+    let name = cause
+        .name
+        .strip_prefix("tag.")
+        .map_or_else(|| cause.name.replace('_', " "), |tag| format!("tag {tag}"));
+    match (&cause.before, &cause.after) {
+        (Some(before), Some(after)) => format!("the {name} went {before} → {after}"),
+        (None, Some(after)) => format!("the {name} became known: {after}"),
+        (Some(before), None) => format!("the {name}, {before}, became unknown"),
+        (None, None) => format!("the {name} changed"),
+    }
+}
+
+/// A relative change with its interval: `+23 % [19, 27]`.
+pub(super) fn size(relative: f64, interval: Option<Interval>) -> String {
+    let percent = |share: f64| {
+        let digits = if (share * 100.0).abs() < 9.95 { 1 } else { 0 };
+        // A negative number that rounds to zero is zero.
+        let text = format!("{:.digits$}", share * 100.0);
+        if text.trim_start_matches('-').parse() == Ok(0.0) {
+            text.trim_start_matches('-').to_owned()
+        } else {
+            text
+        }
+    };
+    let sign = if relative > 0.0 { "+" } else { "" };
+    let interval =
+        interval.map(|interval| format!(" [{}, {}]", percent(interval.low), percent(interval.high)));
+    format!("{sign}{} %{}", percent(relative), interval.unwrap_or_default())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Forty nights, the last 15 of which are 23 % slower, since another kernel.
+    pub(in super::super) fn nights() -> Subject {
+        let point = |night: u64| fathom_history::Point {
+            run: night as i64 + 1,
+            begun_ms: 1_790_000_000_000 + night * 86_400_000,
+            value: (250_000.0 + 1_000.0 * ((night * 7) % 11) as f64) * if night < 25 { 1.0 } else { 1.23 },
+            verdict: "no doubts".to_owned(),
+            attributes: BTreeMap::from([(
+                "kernel".to_owned(),
+                if night < 25 { "6.12.8" } else { "6.12.11" }.to_owned(),
+            )]),
+        };
+        let series = Series {
+            job: "randread".to_owned(),
+            clone: 0,
+            direction: "read",
+            fingerprint: "0123456789abcdef".to_owned(),
+            points: (0..40).map(point).collect(),
+        };
+        Subject { figure: "p99".to_owned(), worse: Worse::Up, series }
+    }
+
+    #[test]
+    fn a_change_is_a_sentence_with_its_cause() {
+        let subject = nights();
+        let found = fathom_changes::analyse(&subject.points(), &Options::new(Worse::Up)).expect("enough");
+        let sentence = subject.sentence(&found.changes[0]);
+        let day = subject.day(25);
+        assert!(sentence.starts_with(&format!("since {day}, p99 of randread (read) +2")), "{sentence}");
+        assert!(sentence.ends_with("]; the same day the kernel went 6.12.8 → 6.12.11"), "{sentence}");
+    }
+
+    #[test]
+    fn wrong_runs_are_no_evidence() {
+        let mut subject = nights();
+        subject.series.points[3].verdict = "wrong".to_owned();
+        subject.series.points[4].value = 0.0;
+        let left_out = subject.points().iter().filter(|point| !point.is_evidence).count();
+        assert_eq!(left_out, 2);
+    }
+
+    #[test]
+    fn sizes_have_digits_where_they_matter() {
+        let interval = Interval { low: 0.19, high: 0.27 };
+        assert_eq!(size(0.23, Some(interval)), "+23 % [19, 27]");
+        assert_eq!(size(-0.054, None), "-5.4 %");
+        assert_eq!(size(0.0, Some(Interval { low: -1e-9, high: 0.0 })), "0.0 % [0.0, 0.0]");
+    }
+}
