@@ -30,6 +30,10 @@ pub struct DeviceReport {
     pub name: String,
     /// Model name; empty if the device does not report one.
     pub model: String,
+    /// Firmware revision; empty if unknown.
+    pub firmware: String,
+    /// Serial number; empty if unknown.
+    pub serial: String,
     /// Size in bytes.
     pub size_bytes: u64,
     /// True for a spinning disk.

@@ -80,6 +80,8 @@ fn lists(store: &mut Store) {
     for (texts, count) in [
         (&["host=lab3"][..], 2),
         (&["model=Disk 0", "kernel=Linux 6.12.0"], 7),
+        (&["serial=S3"], 2),
+        (&["serial=S3", "firmware=FW1"], 1),
         (&["hundred=x"], 1),
         (&["job=randread", "file_system=ext4", "device=nvme0n1", "program=fathom"], 20),
         (&["verdict=wrong"], 0),

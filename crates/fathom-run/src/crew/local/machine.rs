@@ -5,7 +5,7 @@
 use super::disks::directory_of;
 use super::facts::FactWatch;
 use super::spawn::become_child;
-use super::{LocalCrew, stack};
+use super::{LocalCrew, identity, stack};
 use crate::crew::{GroupFailure, IdlenessError, Machine};
 use crate::exhausted;
 use crate::files::names;
@@ -219,6 +219,8 @@ fn device(directory: &Path, mounts: &[Mount]) -> Option<DeviceReport> {
     Some(DeviceReport {
         name: directory.file_name()?.to_string_lossy().into_owned(),
         model: text("device/model"),
+        firmware: identity::firmware(directory),
+        serial: identity::serial(directory),
         size_bytes: text("size").parse::<u64>().unwrap_or(0) * 512,
         rotational: text("queue/rotational") == "1",
         scheduler: chosen.map_or("", |(chosen, _)| chosen).to_owned(),

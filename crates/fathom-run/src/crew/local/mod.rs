@@ -6,6 +6,7 @@
 mod children;
 mod disks;
 mod facts;
+mod identity;
 mod layers;
 mod life;
 mod log_writer;
