@@ -30,6 +30,6 @@ pub use place::{Place, VARIABLE};
 pub use query::{Listed, Page, StoredRun};
 pub use record::Record;
 pub use schema::SCHEMA;
-pub use series::{FigureName, Point, Series};
+pub use series::{FigureName, Measure, Point, Series};
 pub use store::Store;
 pub use write::Added;

@@ -34,6 +34,19 @@ enum What {
     Percentile(f64),
 }
 
+/// What a figure measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// A time in ns.
+    Time,
+    /// Bytes per second.
+    Bandwidth,
+    /// A share in percent.
+    Share,
+    /// A count, or a rate of I/Os.
+    Number,
+}
+
 /// The values of a figure in comparable runs, the oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
@@ -93,6 +106,17 @@ impl FigureName {
             }
         };
         Ok(FigureName { direction, what })
+    }
+
+    /// What the figure measures.
+    pub fn measure(&self) -> Measure {
+        match &self.what {
+            What::Percentile(_) => Measure::Time,
+            What::Named(name) if name.ends_with("_ns") || name.ends_with("_ns_per_io") => Measure::Time,
+            What::Named(name) if name.ends_with("bytes_per_second") => Measure::Bandwidth,
+            What::Named(name) if name.ends_with("percent") => Measure::Share,
+            What::Named(_) => Measure::Number,
+        }
     }
 
     /// True for rates, of which more is better.

@@ -8,6 +8,9 @@ use lexopt::Arg::Long;
 use lexopt::Parser;
 use serde_json::{Value, json};
 
+/// A series, and what was found.
+pub(super) type Judged = (Subject, Result<Analysis, Refusal>);
+
 pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let (mut question, mut is_json) = (Question::default(), false);
     while let Some(argument) = parser.next()? {
@@ -22,35 +25,37 @@ pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, F
             }
         }
     }
-    let judged: Vec<(Subject, Result<Analysis, Refusal>)> = question
-        .subjects()?
-        .into_iter()
-        .map(|subject| {
-            let found = analyse(&subject.points(), &question.options(&subject));
-            (subject, found)
-        })
-        .collect();
+    let judged = judged(&question)?;
     match is_json {
         true => {
             let all: Vec<Value> = judged.iter().map(|(subject, found)| document(subject, found)).collect();
             streams.out.write_all(output::json(&all)?.as_bytes())?;
         }
         false => {
-            let text: String = judged.iter().map(|(subject, found)| lines(subject, found)).collect();
-            output::print_long(streams, &text)?;
+            let lines = judged.iter().flat_map(|(subject, found)| told(subject, found));
+            output::print_long(streams, &lines.map(|line| line + "\n").collect::<String>())?;
         }
     }
     Ok(if judged.iter().all(|(_, found)| found.is_err()) { 1 } else { 0 })
 }
 
-/// A line per change, or one that says why there is none.
-fn lines(subject: &Subject, found: &Result<Analysis, Refusal>) -> String {
+/// The series that are asked of, each with its changes, or with why nothing can be said.
+pub(super) fn judged(question: &Question) -> Result<Vec<Judged>, Failure> {
+    let judge = |subject: Subject| {
+        let found = analyse(&subject.points(), &question.options(&subject));
+        (subject, found)
+    };
+    Ok(question.subjects()?.into_iter().map(judge).collect())
+}
+
+/// A sentence per change, or one that says why there is none.
+pub(super) fn told(subject: &Subject, found: &Result<Analysis, Refusal>) -> Vec<String> {
     match found {
-        Err(refusal) => format!("{}: {refusal}\n", subject.name()),
+        Err(refusal) => vec![format!("{}: {refusal}", subject.name())],
         Ok(found) if found.changes.is_empty() => {
-            format!("{}: no change in {} runs\n", subject.name(), found.runs)
+            vec![format!("{}: no change in {} runs", subject.name(), found.runs)]
         }
-        Ok(found) => found.changes.iter().map(|change| subject.sentence(change) + "\n").collect(),
+        Ok(found) => found.changes.iter().map(|change| subject.sentence(change)).collect(),
     }
 }
 
@@ -61,6 +66,7 @@ fn document(subject: &Subject, found: &Result<Analysis, Refusal>) -> Value {
         "job": series.job,
         "clone": series.clone,
         "direction": series.direction,
+        "place": subject.place.trim_start(),
         "fingerprint": series.fingerprint,
     });
     match found {
@@ -123,13 +129,12 @@ mod tests {
     #[test]
     fn a_series_has_a_line_for_each_change_or_one_without() {
         let mut subject = nights();
-        let judged =
-            |subject: &Subject| lines(subject, &analyse(&subject.points(), &Options::new(Worse::Up)));
-        assert_eq!(judged(&subject).lines().count(), 1);
+        let judged = |subject: &Subject| told(subject, &analyse(&subject.points(), &Options::new(Worse::Up)));
+        assert_eq!(judged(&subject).len(), 1);
         subject.series.points.truncate(25);
-        assert_eq!(judged(&subject), "p99 of randread (read): no change in 25 runs\n");
+        assert_eq!(judged(&subject), ["p99 of randread (read): no change in 25 runs"]);
         subject.series.points.truncate(4);
-        assert_eq!(judged(&subject), "p99 of randread (read): not enough runs: 4 of at least 10\n");
+        assert_eq!(judged(&subject), ["p99 of randread (read): not enough runs: 4 of at least 10"]);
     }
 
     #[test]

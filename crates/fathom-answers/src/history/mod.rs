@@ -11,6 +11,7 @@ mod input;
 mod list;
 mod question;
 mod remove;
+mod report;
 mod show;
 
 use crate::Command;
@@ -34,6 +35,7 @@ Usage: fathom history add [--tag=NAME=VALUE] RESULT...   put results into a stor
        fathom history changes            when did a figure change, by how much?
        fathom history check              are the newest runs a regression?
        fathom history fleet              which drives are not like the others?
+       fathom history report [-o FILE]   a page of the figures and their changes
 
 Results are those of fathom and fio. A result is stored once, whatever its name.
 
@@ -46,14 +48,14 @@ Results are those of fathom and fio. A result is stored once, whatever its name.
                       or tag; not for add, import, show, rm; may be repeated
   --format=FORMAT     text, json; list and fleet: csv, markdown, too;
                       export: csv, jsonl; check: text, markdown
-  --figure=FIGURE     of changes, check and fleet, such as bw, lat or read.p99.9
-                      (default: iops and p99); may be repeated
+  --figure=FIGURE     of changes, check, fleet and report, such as bw, lat or
+                      read.p99.9 (default: iops and p99); may be repeated
   --smallest=PERCENT  smallest change that counts (2%; fleet: 5%)
   --newest=N          check: number of newest runs (1)
   --by=model|serial|host  fleet: what is compared: drives of one model, all
                       drives, or hosts
   --limit=N --skip=N  length of the list (50), and where it begins
-  -o, --output=FILE   where export writes; --force overwrites it
+  -o, --output=FILE   where export and report write; --force overwrites it
 
 Exit: 0; 1 if it failed, or no series has enough runs; 2 if check finds a
 regression.
@@ -62,7 +64,7 @@ regression.
 };
 
 /// The subcommands.
-const SUBCOMMANDS: [(&str, Subcommand); 9] = [
+const SUBCOMMANDS: [(&str, Subcommand); 10] = [
     ("add", add::run),
     ("import", import::run),
     ("list", list::run),
@@ -72,6 +74,7 @@ const SUBCOMMANDS: [(&str, Subcommand); 9] = [
     ("changes", changes::run),
     ("check", check::run),
     ("fleet", fleet::run),
+    ("report", report::run),
 ];
 
 /// Entry point of a subcommand: its arguments, and the output.

@@ -4,9 +4,10 @@
 use super::{condition, failed, open};
 use fathom_changes::{Cause, Change, Options, Point, Shape, Worse};
 use fathom_command::{Failure, arguments};
-use fathom_history::{Access, Condition, FigureName, Series};
+use fathom_history::{Access, Condition, FigureName, Measure, Series};
 use fathom_stats::inference::Interval;
 use lexopt::Parser;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// Figures that are judged unless the user names others.
@@ -29,6 +30,10 @@ pub(super) struct Subject {
     pub(super) figure: String,
     /// The direction in which it is worse.
     pub(super) worse: Worse,
+    /// What it measures.
+    pub(super) measure: Measure,
+    /// Host and device, if other series differ from this one by them alone; otherwise empty.
+    pub(super) place: String,
     /// The series.
     pub(super) series: Series,
 }
@@ -64,9 +69,12 @@ impl Question {
             let name = FigureName::parse(figure).map_err(failed)?;
             let worse = if name.more_is_better() { Worse::Down } else { Worse::Up };
             let series = store.series(&name, &self.conditions).map_err(failed)?;
-            subjects.extend(series.into_iter().map(|series| Subject {
+            let places = series.into_iter().flat_map(by_place);
+            subjects.extend(places.map(|(place, series)| Subject {
                 figure: figure.clone(),
                 worse,
+                measure: name.measure(),
+                place,
                 series,
             }));
         }
@@ -96,7 +104,7 @@ impl Subject {
     pub(super) fn name(&self) -> String {
         let Series { job, clone, direction, .. } = &self.series;
         let number = if *clone == 0 { String::new() } else { format!(" #{}", clone + 1) };
-        format!("{} of {job}{number} ({direction})", self.figure)
+        format!("{} of {job}{number} ({direction}){}", self.figure, self.place)
     }
 
     /// The runs. One whose verdict is *wrong*, or that has no figure above 0, is no evidence.
@@ -149,6 +157,28 @@ impl Subject {
     }
 }
 
+/// Divides a series by hosts and names of devices, which would alternate in it. Another drive of the same name on the same
+/// host stays in its series: the change is what is looked for.
+fn by_place(series: Series) -> Vec<(String, Series)> {
+    let mut parts: BTreeMap<String, Series> = BTreeMap::new();
+    for point in series.points {
+        let known = ["host", "device"].into_iter().filter_map(|name| point.attributes.get(name));
+        let place: String = known.map(|name| format!(" on {name}")).collect();
+        let part = parts.entry(place).or_insert_with(|| Series {
+            job: series.job.clone(),
+            clone: series.clone,
+            direction: series.direction,
+            fingerprint: series.fingerprint.clone(),
+            points: Vec::new(),
+        });
+        part.points.push(point);
+    }
+    match parts.len() {
+        1 => parts.into_values().map(|series| (String::new(), series)).collect(),
+        _ => parts.into_iter().collect(),
+    }
+}
+
 /// What an attribute did.
 fn went(cause: &Cause) -> String {
     let name = cause
@@ -184,7 +214,6 @@ pub(super) fn size(relative: f64, interval: Option<Interval>) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     /// Forty nights, the last 15 of which are 23 % slower, since another kernel.
     pub(in super::super) fn nights() -> Subject {
@@ -205,7 +234,13 @@ pub(super) mod tests {
             fingerprint: "0123456789abcdef".to_owned(),
             points: (0..40).map(point).collect(),
         };
-        Subject { figure: "p99".to_owned(), worse: Worse::Up, series }
+        Subject {
+            figure: "p99".to_owned(),
+            worse: Worse::Up,
+            measure: Measure::Time,
+            place: String::new(),
+            series,
+        }
     }
 
     #[test]
@@ -216,6 +251,20 @@ pub(super) mod tests {
         let day = subject.day(25);
         assert!(sentence.starts_with(&format!("since {day}, p99 of randread (read) +2")), "{sentence}");
         assert!(sentence.ends_with("]; the same day the kernel went 6.12.8 → 6.12.11"), "{sentence}");
+    }
+
+    #[test]
+    fn hosts_and_devices_do_not_alternate_in_a_series() {
+        let mut series = nights().series;
+        for (index, point) in series.points.iter_mut().enumerate() {
+            let (host, serial) = (["a", "b"][index % 2], if index < 20 { "1" } else { "2" });
+            let all = [("host", host), ("device", "nvme0n1"), ("serial", serial)];
+            point.attributes = all.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        }
+        let parts = by_place(series);
+        let found: Vec<_> = parts.iter().map(|(place, part)| (place.as_str(), part.points.len())).collect();
+        assert_eq!(found, [(" on a on nvme0n1", 20), (" on b on nvme0n1", 20)], "whatever its serial number");
+        assert_eq!(by_place(nights().series)[0].0, "");
     }
 
     #[test]

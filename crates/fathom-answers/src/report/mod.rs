@@ -4,6 +4,7 @@ pub(crate) mod chart;
 mod charts;
 mod curve;
 mod grid;
+pub(crate) mod history;
 mod hosts;
 mod intervals;
 mod page;

@@ -114,6 +114,13 @@ impl Chart {
         self.add_stops(series);
     }
 
+    /// Draws a line at whose points the cursor does not stop.
+    pub(crate) fn bare_line(&mut self, line: &Series) {
+        let path = path_through(&self.places_of(line));
+        self.draw(&html! { path class={ "line s" (line.style) } d=(path) {} });
+        self.legend.push((line.name.clone(), line.style));
+    }
+
     /// Draws a histogram as a filled outline. The points are the starts of its bins.
     pub(crate) fn areas(&mut self, series: &[Series]) {
         for line in series {

@@ -7,6 +7,8 @@ use crate::figures;
 pub(crate) enum Scale {
     /// Linear, from 0 to a maximum.
     Linear { max: f64 },
+    /// Linear, between two numbers: for marks and lines whose differences are small, never for areas and bars.
+    Between { min: f64, max: f64 },
     /// Logarithmic.
     Logarithmic { min: f64, max: f64 },
     /// Percentiles, on which 90, 99 and 99.9 are equally spaced, so that the tail is visible.
@@ -38,6 +40,19 @@ impl Scale {
         Scale::Linear { max: (high / step).ceil() * step }
     }
 
+    /// A linear scale around these values. It begins at 0 unless that would leave most of the chart empty.
+    pub(crate) fn around(values: impl Iterator<Item = f64>) -> Scale {
+        let (mut low, mut high) = (f64::INFINITY, 0f64);
+        for value in values {
+            (low, high) = (low.min(value), high.max(value));
+        }
+        if low < high / 2.0 || low >= high {
+            return Scale::linear([high].into_iter());
+        }
+        let step = round_step(high - low);
+        Scale::Between { min: (low / step).floor() * step, max: (high / step).ceil() * step }
+    }
+
     /// A scale of percentiles over the range of the data.
     pub(crate) fn percentile(first: f64, last: f64) -> Scale {
         let max = last.max(99.0);
@@ -54,6 +69,7 @@ impl Scale {
     pub(crate) fn place(&self, value: f64) -> f64 {
         let share = match *self {
             Scale::Linear { max } => value / max,
+            Scale::Between { min, max } => (value - min) / (max - min),
             Scale::Logarithmic { min, max } => (value.max(min) / min).log10() / (max / min).log10(),
             Scale::Percentile { min, max } => {
                 (nines(value.clamp(min, max)) - nines(min)) / (nines(max) - nines(min))
@@ -69,6 +85,11 @@ impl Scale {
                 let step = round_step(max);
                 let count = (max / step + 1e-9).floor() as u32;
                 (0..=count).map(|number| f64::from(number) * step).collect()
+            }
+            Scale::Between { min, max } => {
+                let step = round_step(max - min);
+                let count = ((max - min) / step + 1e-9).floor() as u32;
+                (0..=count).map(|number| min + f64::from(number) * step).collect()
             }
             Scale::Logarithmic { min, max } => {
                 let decades = (max / min).log10().round() as i32;
@@ -181,6 +202,16 @@ mod tests {
         assert_eq!(scale.ticks(), [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]);
         assert_eq!((scale.place(500.0), scale.place(2000.0)), (0.5, 1.0));
         assert_eq!(Scale::linear(std::iter::empty()), Scale::Linear { max: 1.0 });
+    }
+
+    #[test]
+    fn small_differences_fill_an_axis_around_them() {
+        let scale = Scale::around([101.0, 108.0, 104.0].into_iter());
+        assert_eq!(scale, Scale::Between { min: 101.0, max: 108.0 });
+        assert_eq!(scale.ticks().len(), 8);
+        assert!((scale.place(104.5) - 0.5).abs() < 1e-9);
+        assert_eq!(Scale::around([1.0, 9.0].into_iter()), Scale::linear([9.0].into_iter()), "from 0");
+        assert_eq!(Scale::around([7.0, 7.0].into_iter()), Scale::linear([7.0].into_iter()));
     }
 
     #[test]

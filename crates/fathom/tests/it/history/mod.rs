@@ -1,5 +1,6 @@
 //! `fathom history`: results in a store, on real databases.
 
+mod answers;
 mod server;
 mod sqlite;
 

@@ -1,0 +1,94 @@
+//! `fathom history report`: a page of the figures over the runs, their levels and their changes.
+
+use super::changes::{Judged, judged, told};
+use super::question::{Question, Subject};
+use super::time;
+use crate::report::chart::scale::Unit;
+use crate::report::history::{Course, Level, Run, page};
+use crate::report::put;
+use fathom_changes::{Analysis, Refusal};
+use fathom_command::{Failure, Streams, arguments};
+use fathom_history::Measure;
+use lexopt::Arg::{Long, Short};
+use lexopt::Parser;
+use std::path::PathBuf;
+
+/// The page if `--output` names no other.
+const OUTPUT: &str = "history.html";
+
+pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let (mut question, mut output, mut title) = (Question::default(), None, None);
+    let mut force = false;
+    while let Some(argument) = parser.next()? {
+        let name = match argument {
+            Short('o') => "output".to_owned(),
+            Long(name) => name.to_owned(),
+            other => return Err(other.unexpected().into()),
+        };
+        match name.as_str() {
+            "output" => output = Some(PathBuf::from(parser.value()?)),
+            "title" => title = Some(arguments::text(&mut parser, "--title")?),
+            "force" => force = true,
+            name if question.take(name, &mut parser)? => {}
+            name => {
+                return Err(Failure::new(format!("`--{name}` is not an option of fathom history report")));
+            }
+        }
+    }
+    let judged = judged(&question)?;
+    let courses: Vec<Course> = judged.iter().map(|(subject, found)| course(subject, found)).collect();
+    let title = title.unwrap_or_else(|| "Storage over time".to_owned());
+    put(
+        &output.unwrap_or_else(|| PathBuf::from(OUTPUT)),
+        &page(&title, &lead(&judged), &courses),
+        force,
+        streams,
+    )
+}
+
+/// What is said of all series: the changes, or that there are none.
+fn lead(judged: &[Judged]) -> Vec<String> {
+    let is_changed =
+        |found: &Result<Analysis, Refusal>| found.as_ref().is_ok_and(|found| !found.changes.is_empty());
+    let changed = judged.iter().filter(|(_, found)| is_changed(found));
+    let mut lines: Vec<String> = changed.flat_map(|(subject, found)| told(subject, found)).collect();
+    let refused = judged.iter().filter(|(_, found)| found.is_err()).count();
+    let steady = judged.len() - refused - judged.iter().filter(|(_, found)| is_changed(found)).count();
+    if steady > 0 {
+        lines.push(format!("No change in {steady} series."));
+    }
+    if refused > 0 {
+        lines.push(format!("No answer for {refused} series: the reasons are above their charts."));
+    }
+    lines
+}
+
+fn course(subject: &Subject, found: &Result<Analysis, Refusal>) -> Course {
+    let runs = subject.series.points.iter().zip(subject.points()).map(|(of_store, point)| Run {
+        number: of_store.run,
+        time: time(of_store.begun_ms),
+        value: of_store.value,
+        is_evidence: point.is_evidence,
+    });
+    let levels = found.iter().flat_map(|found| &found.segments).map(|segment| Level {
+        runs: (segment.first, segment.last),
+        centre: segment.centre,
+        ends: segment.interval.map(|interval| (interval.low, interval.high)),
+    });
+    Course {
+        title: subject.name(),
+        unit: unit_of(subject.measure),
+        runs: runs.collect(),
+        levels: levels.collect(),
+        told: told(subject, found),
+    }
+}
+
+fn unit_of(measure: Measure) -> Unit {
+    match measure {
+        Measure::Time => Unit::Latency,
+        Measure::Bandwidth => Unit::Bandwidth,
+        Measure::Share => Unit::Percent,
+        Measure::Number => Unit::Count,
+    }
+}

@@ -1,0 +1,219 @@
+//! The page of a history: each figure over the runs, with its levels and where they changed.
+
+use super::chart::scale::{Scale, Unit};
+use super::chart::{Axis, Chart, Figure, Series};
+use super::charts::{TABLE_ROWS, charts};
+use super::shell::{self, sentences};
+use crate::table::{Align, Table};
+use maud::html;
+
+/// Styles of the lines.
+const RUNS: usize = 0;
+const LEVELS: usize = 1;
+
+/// A figure over the runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    /// Which figure of which job.
+    pub(crate) title: String,
+    /// Its unit.
+    pub(crate) unit: Unit,
+    /// The runs, the oldest first.
+    pub(crate) runs: Vec<Run>,
+    /// The levels, in order of time.
+    pub(crate) levels: Vec<Level>,
+    /// What is said of it.
+    pub(crate) told: Vec<String>,
+}
+
+/// A run of a course.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// Its number in the history.
+    pub(crate) number: i64,
+    /// When it was.
+    pub(crate) time: String,
+    /// The figure.
+    pub(crate) value: f64,
+    /// False if its verdict is *wrong*.
+    pub(crate) is_evidence: bool,
+}
+
+/// Runs of one level; places count from 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    /// Places of its first and its last run.
+    pub(crate) runs: (usize, usize),
+    /// The median.
+    pub(crate) centre: f64,
+    /// Its 95 % interval.
+    pub(crate) ends: Option<(f64, f64)>,
+}
+
+/// The page of these courses. `lead` is what is said of all of them.
+pub(crate) fn page(title: &str, lead: &[String], courses: &[Course]) -> String {
+    let ids: Vec<String> = (1..=courses.len()).map(|number| format!("course-{number}")).collect();
+    let mut links = vec![("answer".to_owned(), "What changed".to_owned())];
+    links.extend(ids.iter().cloned().zip(courses.iter().map(|course| course.title.clone())));
+    let body = html! {
+        section aria-labelledby="answer" {
+            h2 id="answer" { "What changed" }
+            div.verdict { ul { @for sentence in lead { li { (sentence) } } } }
+            @if courses.len() > 1 { (matrix(courses).html()) }
+        }
+        @for (course, id) in courses.iter().zip(&ids) {
+            section aria-labelledby=(id) {
+                h2 id=(id) { (course.title) }
+                (sentences(&course.told))
+                (charts([figure(course, &format!("{id}-chart"))]))
+            }
+        }
+    };
+    shell::shell(title, &links, &body)
+}
+
+/// All courses in one table: where they began, where they are, and how far they have gone.
+fn matrix(courses: &[Course]) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("figure", Align::Left),
+        ("runs", right),
+        ("first level", right),
+        ("level now", right),
+        ("change", right),
+        ("changes", right),
+    ]);
+    for course in courses {
+        let level = |level: Option<&Level>| level.map(|level| level.centre);
+        let (first, now) = (level(course.levels.first()), level(course.levels.last()));
+        let text = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| course.unit.text(value));
+        let change = first.zip(now).filter(|(first, _)| *first > 0.0 && course.levels.len() > 1);
+        table.row(vec![
+            course.title.clone(),
+            course.runs.len().to_string(),
+            text(first),
+            text(now),
+            change.map_or_else(String::new, |(first, now)| format!("{:+.1} %", (now / first - 1.0) * 100.0)),
+            course.levels.len().saturating_sub(1).to_string(),
+        ]);
+    }
+    table
+}
+
+/// The chart of a course: a mark per run, and a line per level with the interval of its median.
+fn figure(course: &Course, id: &str) -> Figure {
+    let place = |index: usize| index as f64 + 1.0;
+    let series = |is_evidence: bool| {
+        let runs = course.runs.iter().enumerate().filter(|(_, run)| run.is_evidence == is_evidence);
+        let points = runs.map(|(index, run)| (place(index), run.value)).collect();
+        Series { name: "runs".to_owned(), style: RUNS, points }
+    };
+    let ends = course.levels.iter().filter_map(|level| level.ends).flat_map(|(low, high)| [low, high]);
+    let x = Axis {
+        label: "run, the oldest first".to_owned(),
+        scale: Scale::up_to_last([place(course.runs.len())].into_iter()),
+        unit: Unit::Count,
+    };
+    let y = Axis {
+        label: course.title.clone(),
+        scale: Scale::around(course.runs.iter().map(|run| run.value).chain(ends)),
+        unit: course.unit,
+    };
+    let mut chart = Chart::new(&course.title, x, y);
+    chart.marks(&series(true), false);
+    chart.marks(&series(false), true);
+    let levels = course.levels.iter().flat_map(|level| {
+        let (first, last) = level.runs;
+        [(place(first) - 0.5, level.centre), (place(last) + 0.5, level.centre)]
+    });
+    let name = "level, with the interval of its median".to_owned();
+    chart.bare_line(&Series { name, style: LEVELS, points: levels.collect() });
+    let intervals = course.levels.iter().filter_map(|level| {
+        let (low, high) = level.ends?;
+        Some((place(level.runs.0 + level.runs.1) / 2.0 + 0.5, low, high))
+    });
+    chart.intervals(&intervals.collect::<Vec<_>>(), LEVELS, (0, 1));
+    chart.stops_at(&stops(course));
+    chart.figure(id, &table(course))
+}
+
+/// What the cursor says at each run.
+fn stops(course: &Course) -> Vec<(f64, String)> {
+    let runs = course.runs.iter().enumerate();
+    runs.map(|(index, run)| {
+        let doubt = if run.is_evidence { "" } else { " (wrong: no evidence)" };
+        let told = format!("run {}, {}: {}{doubt}", run.number, run.time, course.unit.text(run.value));
+        (index as f64 + 1.0, told)
+    })
+    .collect()
+}
+
+fn table(course: &Course) -> Table {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("run", right),
+        ("time", Align::Left),
+        ("value", right),
+        ("level", right),
+        ("", Align::Left),
+    ]);
+    let step = course.runs.len().div_ceil(TABLE_ROWS).max(1);
+    for (index, run) in course.runs.iter().enumerate().step_by(step) {
+        let level = course.levels.iter().find(|level| (level.runs.0..=level.runs.1).contains(&index));
+        table.row(vec![
+            run.number.to_string(),
+            run.time.clone(),
+            course.unit.text(run.value),
+            level.map_or_else(String::new, |level| course.unit.text(level.centre)),
+            if run.is_evidence { String::new() } else { "wrong".to_owned() },
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_levels_and_doubts_are_drawn_and_told() {
+        let run = |number: i64| Run {
+            number,
+            time: format!("night {number}"),
+            value: if number <= 6 { 100_000.0 } else { 123_000.0 },
+            is_evidence: number != 4,
+        };
+        let level = |first, last, centre| Level {
+            runs: (first, last),
+            centre,
+            ends: Some((centre - 1000.0, centre + 1000.0)),
+        };
+        let course = |title: &str| Course {
+            title: title.to_owned(),
+            unit: Unit::Latency,
+            runs: (1..=12).map(run).collect(),
+            levels: vec![level(0, 5, 100_000.0), level(6, 11, 123_000.0)],
+            told: vec!["since night 7, +23 %".to_owned()],
+        };
+        let page = page("Nights", &["one <change>".to_owned()], &[course("p99 of a"), course("p99 of b")]);
+        assert_eq!(page.matches("<figure ").count(), 2);
+        assert_eq!(page.matches("class=\"mark s0\"").count(), 22, "the runs that count");
+        assert_eq!(page.matches("class=\"hollow s0\"").count(), 2, "the wrong ones");
+        for wanted in ["one &lt;change&gt;", "run 4, night 4: 100 µs (wrong: no evidence)", "+23.0 %"] {
+            assert!(page.contains(wanted), "{wanted}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_history_without_levels_has_its_page() {
+        let run = Run { number: 1, time: "-".to_owned(), value: 5.0, is_evidence: true };
+        let course = Course {
+            title: "iops".to_owned(),
+            unit: Unit::Count,
+            runs: vec![run],
+            levels: Vec::new(),
+            told: vec!["not enough runs".to_owned()],
+        };
+        assert!(page("x", &[], &[course]).contains("not enough runs"));
+    }
+}
