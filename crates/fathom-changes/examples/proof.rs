@@ -7,22 +7,11 @@
 mod made;
 
 use fathom_changes::{Analysis, Options, Shape, Verdict, Worse, analyse, check};
-use made::{Course, Made, Noise, made};
+use made::{Course, Made, NOISES, Noise, made};
 use std::io::Write;
 use std::time::Instant;
 
 const RUNS: usize = 100;
-
-const NOISES: [Noise; 8] = [
-    Noise::Normal,
-    Noise::Lognormal,
-    Noise::T3,
-    Noise::Spikes,
-    Noise::Growing,
-    Noise::Louder,
-    Noise::Wandering(0.3),
-    Noise::Wandering(0.5),
-];
 
 const COURSES: [Course; 11] = [
     Course::Flat,

@@ -4,19 +4,8 @@
 mod made;
 
 use fathom_changes::{Analysis, Options, Point, Refusal, Shape, Verdict, Worse, analyse, check};
-use made::{Course, Noise, Random, made};
+use made::{Course, NOISES, Noise, Random, made};
 use proptest::prelude::*;
-
-const NOISES: [Noise; 8] = [
-    Noise::Normal,
-    Noise::Lognormal,
-    Noise::T3,
-    Noise::Spikes,
-    Noise::Growing,
-    Noise::Louder,
-    Noise::Wandering(0.3),
-    Noise::Wandering(0.5),
-];
 
 fn options() -> Options {
     Options::new(Worse::Up)
@@ -140,14 +129,6 @@ fn too_few_runs_have_no_answer() {
     assert_eq!(analyse(&points, &options()), Err(Refusal::NotPositive { number: 7, value: 0.0 }));
 }
 
-#[test]
-fn a_thousand_runs_take_far_less_than_a_second() {
-    let points = made(Noise::Normal, Course::Step(2.0), 1_000, 1).points();
-    let start = std::time::Instant::now();
-    analyse(&points, &options()).expect("enough");
-    assert!(start.elapsed().as_secs_f64() < 1.0, "{:?}", start.elapsed());
-}
-
 proptest! {
     /// Any series: steps, ties, spikes and slopes at random, over 20 orders of magnitude.
     #[test]
@@ -171,7 +152,12 @@ proptest! {
             Ok(found) => {
                 prop_assert_eq!(found.segments.iter().map(|segment| segment.runs).sum::<usize>(), found.runs);
                 prop_assert!(found.segments.windows(2).all(|pair| pair[0].last < pair[1].first));
-                prop_assert!(found.changes.windows(2).all(|pair| pair[0].number < pair[1].number));
+                for pair in found.changes.windows(2) {
+                    // A level may begin to drift with its first run.
+                    let drifts = pair[0].shape == Shape::Step && pair[1].shape != Shape::Step;
+                    let is_later = pair[0].number < pair[1].number;
+                    prop_assert!(is_later || drifts && pair[0].number == pair[1].number, "{pair:?}");
+                }
                 for change in &found.changes {
                     prop_assert!(points[change.number].is_evidence);
                     prop_assert!(change.interval.low <= change.interval.high);

@@ -16,8 +16,10 @@ mod show;
 
 use crate::Command;
 use crate::runner::Runner;
+use fathom_command::arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
 use fathom_history::{Access, Condition, Error, Place, Store};
+use lexopt::Arg::{Long, Value};
 use lexopt::Parser;
 use std::ffi::OsString;
 
@@ -110,6 +112,29 @@ fn open(named: Option<&OsString>, access: Access) -> Result<Store, Failure> {
 fn condition(parser: &mut Parser) -> Result<Condition, Failure> {
     Condition::parse(&arguments::text(parser, "--where")?)
         .map_err(|error| Failure::new(format!("--where: {error}")))
+}
+
+/// Runs that were named, the store, and the format.
+struct Named {
+    ids: Vec<i64>,
+    store: Option<OsString>,
+    format: Format,
+}
+
+impl Named {
+    /// Reads the arguments of a subcommand that takes numbers of runs.
+    fn read(mut parser: Parser) -> Result<Named, Failure> {
+        let (mut words, mut store, mut format) = (Vec::new(), None, Format::Text);
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("store") => store = Some(parser.value()?),
+                Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
+                Value(word) => words.push(word),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        Ok(Named { ids: run_numbers(&words)?, store, format })
+    }
 }
 
 /// Numbers of runs.

@@ -1,24 +1,14 @@
 //! `fathom history rm`: removes runs by their numbers, all or none.
 
-use super::{failed, list, open, run_numbers};
+use super::{Named, failed, list, open};
 use crate::{columns, output};
 use fathom_command::arguments::Format;
-use fathom_command::{Failure, Streams, arguments};
+use fathom_command::{Failure, Streams};
 use fathom_history::Access;
-use lexopt::Arg::{Long, Value};
 use lexopt::Parser;
 
-pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut words, mut store, mut format) = (Vec::new(), None, Format::Text);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("store") => store = Some(parser.value()?),
-            Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
-            Value(word) => words.push(word),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let ids = run_numbers(&words)?;
+pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let Named { ids, store, format } = Named::read(parser)?;
     // Reading does not create a store in which there is nothing to remove.
     let removed = open(store.as_ref(), Access::Read)?.remove(&ids).map_err(failed)?;
     match format {

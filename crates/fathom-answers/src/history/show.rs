@@ -1,26 +1,16 @@
 //! `fathom history show`: all that is kept of a run.
 
-use super::{failed, open, run_numbers, tags, time};
+use super::{Named, failed, open, tags, time};
 use crate::table::{Align, Table};
 use crate::{columns, figures, output};
 use fathom_command::arguments::Format;
-use fathom_command::{Failure, Streams, arguments};
+use fathom_command::{Failure, Streams};
 use fathom_history::record::{Job, Latency};
 use fathom_history::{Access, StoredRun};
-use lexopt::Arg::{Long, Value};
 use lexopt::Parser;
 
-pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut words, mut store, mut format) = (Vec::new(), None, Format::Text);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("store") => store = Some(parser.value()?),
-            Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
-            Value(word) => words.push(word),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let ids = run_numbers(&words)?;
+pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let Named { ids, store, format } = Named::read(parser)?;
     let mut store = open(store.as_ref(), Access::Read)?;
     let runs: Vec<StoredRun> =
         ids.into_iter().map(|id| store.run(id)).collect::<Result<_, _>>().map_err(failed)?;

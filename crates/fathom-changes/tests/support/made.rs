@@ -25,6 +25,18 @@ pub(crate) enum Noise {
     Wandering(f64),
 }
 
+/// All kinds of noise.
+pub(crate) const NOISES: [Noise; 8] = [
+    Noise::Normal,
+    Noise::Lognormal,
+    Noise::T3,
+    Noise::Spikes,
+    Noise::Growing,
+    Noise::Louder,
+    Noise::Wandering(0.3),
+    Noise::Wandering(0.5),
+];
+
 /// What happens to the level, in standard deviations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Course {
