@@ -21,6 +21,7 @@ mod history;
 mod hosts;
 mod job_text;
 mod judgement;
+mod keeper;
 mod loads;
 mod measures;
 mod model;
@@ -39,6 +40,7 @@ mod sweep;
 mod table;
 
 pub use judgement::{Judged, judge};
+pub use keeper::Keeper;
 pub use runner::{Ended, Runner, Target, Watch};
 
 use fathom_command::{Failure, Streams};

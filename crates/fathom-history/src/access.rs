@@ -7,4 +7,6 @@ pub enum Access {
     Read,
     /// Adding and removing runs; the history is created if there is none.
     Write,
+    /// Adding runs to a history that was there before: one that is gone meanwhile is not replaced by an empty one.
+    Again,
 }

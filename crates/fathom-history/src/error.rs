@@ -13,6 +13,12 @@ pub enum Error {
         /// The store.
         place: String,
     },
+    /// The store was removed while it was not open.
+    #[error("{place}: the history that was there before the run is gone; restore it")]
+    Gone {
+        /// The store.
+        place: String,
+    },
     /// A file that is not a store.
     #[error("{}: this file is not a history of fathom; name another one with --store", .path.display())]
     Foreign {

@@ -94,6 +94,7 @@ impl Postgres {
         match (self.version()?, access) {
             (SCHEMA, _) => return Ok(()),
             (0, Access::Read) => return Err(Error::Missing { place: self.place.clone() }),
+            (0, Access::Again) => return Err(Error::Gone { place: self.place.clone() }),
             _ => {}
         }
         self.begin()?;

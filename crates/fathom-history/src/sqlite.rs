@@ -36,7 +36,8 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, is_default: bool, access: Access) -> Result<Sqlite, Error> {
         let create = match access {
             Access::Read if !path.exists() => return Err(Error::Missing { place: place(path) }),
-            Access::Read => OpenFlags::empty(),
+            Access::Again if !path.exists() => return Err(Error::Gone { place: place(path) }),
+            Access::Read | Access::Again => OpenFlags::empty(),
             Access::Write => OpenFlags::SQLITE_OPEN_CREATE,
         };
         if let (true, Access::Write, Some(parent)) = (is_default, access, path.parent()) {
@@ -64,6 +65,7 @@ impl Sqlite {
         match (self.version()?, access) {
             (SCHEMA, _) => return Ok(()),
             (0, Access::Read) => return Err(Error::Missing { place: place(&self.path) }),
+            (0, Access::Again) => return Err(Error::Gone { place: place(&self.path) }),
             _ => {}
         }
         self.begin()?;

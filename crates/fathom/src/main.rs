@@ -7,6 +7,7 @@ mod clock_test;
 mod every;
 mod hosts;
 mod inflate;
+mod keep;
 mod live;
 mod manual;
 mod metrics;

@@ -3,11 +3,12 @@
 use crate::every::{self, Repeated};
 use crate::exit;
 use crate::hosts::{Hosts, View};
+use crate::keep;
 use crate::live;
 use crate::metrics::{self, Metrics};
 use crate::output::Output;
 use crate::refusal::Refusal;
-use fathom_answers::Judged;
+use fathom_answers::{Judged, Keeper};
 use fathom_errors::plain;
 use fathom_hosts::controller::Audience;
 use fathom_live::LiveTerminal;
@@ -39,6 +40,11 @@ pub(crate) enum Where<'a> {
 
 /// Runs the jobs and prints the result.
 pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
+    // Before the output's file is created: a store that is refused leaves everything as it was.
+    let keeper = match keep::begin(&spec.program) {
+        Ok(keeper) => keeper,
+        Err(refusal) => return refusal.tell(&mut Output::terminal()),
+    };
     let mut output = match &spec.program.output {
         None => Output::terminal(),
         Some(path) => match Output::file(path) {
@@ -65,7 +71,7 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
-    let mut console = Console { output, formats, live: None, metrics: None };
+    let mut console = Console { output, formats, live: None, metrics: None, keeper };
     let code = match (spec.program.every, place) {
         (None, place) => run_once(spec, place, &mut console).unwrap_or_else(|status| status),
         (Some(every), Where::Here(calibration)) => repeat(spec, every, calibration, &mut console),
@@ -190,6 +196,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
     let needs_verdict = console.formats.need_verdict()
         || program.verdict
         || program.require.is_some()
+        || console.keeper.is_some()
         || metrics::is_asked(program);
     let options = Options {
         tick: view.tick,
@@ -236,7 +243,10 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
             let is_met = judged.is_none_or(|judged| console.report_verdict(program, judged));
             console.finish_metrics(&outcome.report, &signals, program.every.is_some());
             let asked = console.output.finish(&signals);
-            let is_lost = console.output.report_lost() || outcome.lost_logs;
+            // The figures of a defect are not kept.
+            let keeper = console.keeper.as_ref().filter(|_| !outcome.is_broken);
+            let is_kept = keep::add(keeper, &outcome.report, program, &mut console.output);
+            let is_lost = console.output.report_lost() || outcome.lost_logs || !is_kept;
             if is_lost && !outcome.is_broken {
                 return Ok(exit::SETUP_FAILED);
             }
@@ -285,6 +295,8 @@ struct Console {
     live: Option<LiveTerminal>,
     /// Present with `--metrics`, `--otlp` or `--influx`.
     metrics: Option<Metrics>,
+    /// Present with `--history`.
+    keeper: Option<Keeper>,
 }
 
 impl Console {

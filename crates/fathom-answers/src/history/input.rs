@@ -1,15 +1,12 @@
 //! What is stored of the files that the user names.
 
-use crate::checks;
-use crate::compare;
+pub(super) use crate::keeper::Tags;
+
+use crate::{compare, keeper};
 use fathom_command::{Failure, arguments};
 use fathom_history::{Condition, Record};
 use lexopt::Parser;
-use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Tags of the runs.
-pub(super) type Tags = BTreeMap<String, String>;
 
 /// Parses a value of `--tag`.
 pub(super) fn tag(parser: &mut Parser, tags: &mut Tags) -> Result<(), Failure> {
@@ -33,20 +30,9 @@ pub(super) fn tag(parser: &mut Parser, tags: &mut Tags) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The records of a file: one, or one for each run of a sweep, with its combination as the tag `cell`.
+/// The records of a file: one, or one for each run of a sweep.
 pub(super) fn records(path: &Path, tags: &Tags) -> Result<Vec<Record>, Failure> {
-    let made = compare::results_at(path)?.into_iter().map(|(cell, mut result)| {
-        let mut tags = tags.clone();
-        if !cell.is_empty() {
-            tags.insert("cell".to_owned(), cell);
-        }
-        // The path has to be meaningful from other directories as well.
-        let whole = std::path::absolute(path).ok().filter(|_| path.as_os_str() != "-");
-        if let Some(whole) = whole {
-            result.source = whole.display().to_string();
-        }
-        let verdict = checks::judge(&result);
-        Record::new(&result, &verdict, tags)
-    });
-    Ok(made.collect())
+    let file = Some(path).filter(|path| path.as_os_str() != "-");
+    let results = compare::results_at(path)?.into_iter();
+    Ok(results.map(|(cell, result)| keeper::record(result, cell, file, tags.clone())).collect())
 }

@@ -23,11 +23,10 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
 
 fn text(run: &StoredRun) -> String {
     let record = &run.record;
-    let mut lines = vec![
-        format!("run {}: {}, {}", run.id, time(record.begun_ms), record.program),
-        format!("from {}", record.source),
-        format!("fingerprint {}", record.fingerprint),
-    ];
+    let mut lines = vec![format!("run {}: {}, {}", run.id, time(record.begun_ms), record.program)];
+    // A run that stored itself need not have a file.
+    lines.extend((!record.source.is_empty()).then(|| format!("from {}", record.source)));
+    lines.push(format!("fingerprint {}", record.fingerprint));
     lines.extend(record.hosts.iter().map(|host| match host.kernel.is_empty() {
         true => format!("host {}", host.name),
         false => format!(

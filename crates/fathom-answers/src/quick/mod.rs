@@ -9,6 +9,7 @@ mod progress;
 mod record;
 mod test_line;
 
+use crate::keeper::Keeper;
 use crate::runner::{Ended, Runner};
 use crate::running::{self, ENGINES, as_option, result_of, whole_document};
 use crate::table::{FORMATS, Format, print_as};
@@ -65,6 +66,7 @@ is removed at the end (docs/hosts.md).
   --save=FILE       save the full result, for fathom compare, report, show and explain; with --repeats a
                     new directory, which gets a file for each run
   --force           let --save overwrite a file
+  --history=STORE   add the results to a store of fathom history; without STORE to the default one
   --require=WHAT    exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
   --show-job        print the tests as a job file, and run nothing
 ",
@@ -78,6 +80,8 @@ struct Wishes {
     repeats: u32,
     format: Format,
     save: Option<Save>,
+    /// The store for the results; without a name, the default one.
+    history: Option<Option<OsString>>,
     require: Option<Requirement>,
     show_job: bool,
 }
@@ -90,6 +94,16 @@ enum Save {
     Directory(NewDirectory),
 }
 
+impl Save {
+    /// The file with the only result.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Save::File(file) => Some(file.path()),
+            Save::Directory(_) => None,
+        }
+    }
+}
+
 fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     let mut wishes = Wishes {
         directory: PathBuf::from("."),
@@ -98,6 +112,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         repeats: 1,
         format: Format::Text,
         save: None,
+        history: None,
         require: None,
         show_job: false,
     };
@@ -125,6 +140,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
             }
             Long("save") => save = Some(parser.value()?),
             Long("force") => force = true,
+            Long("history") => wishes.history = Some(parser.optional_value()),
             Long("show-job") => wishes.show_job = true,
             Value(directory) => directories.push(PathBuf::from(directory)),
             other => return Err(other.unexpected().into()),
@@ -179,11 +195,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         streams.out.write_all(grid::whole_job(&setting).as_bytes())?;
         return Ok(0);
     }
-    match &wishes.save {
-        Some(Save::File(file)) => file.check()?,
-        Some(Save::Directory(directory)) => directory.check()?,
-        None => {}
-    }
+    let keeper = check_outputs(&wishes)?;
     let file = match elsewhere {
         true => None,
         false => Some(file_of(&wishes.directory)?),
@@ -248,22 +260,44 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     // The result is saved before the table is printed, because the reader of the table may have gone away. A
     // failure is reported afterwards, because the figures are valid anyway.
-    let saved = wishes.save.as_ref().map_or(Ok(()), |place| save(place, &runs, &quicks));
+    let documents = documents(&runs, &quicks)?;
+    let saved = wishes.save.as_ref().map_or(Ok(()), |place| save(place, &documents));
+    let file = wishes.save.as_ref().and_then(Save::file);
+    let kept = keeper.map_or(Ok(()), |keeper| keeper.add_documents(&documents, file));
     print_as(wishes.format, streams, &shown)?;
     saved?;
-    let failed_jobs = runs.iter().map(|ended| ended.failed_jobs).max().unwrap_or(0);
-    Ok(match runs.iter().find_map(|ended| ended.signal).or_else(|| signals.asked_to_end()) {
-        Some(_) => ENDED_BY_SIGNAL,
-        None if failed_jobs == 0 && runs.len() < setting.repeats as usize => INCOMPLETE,
-        None if failed_jobs > 0 => failed_jobs.min(126) as u8,
-        None => match wishes.require.and_then(|required| unmet(required, &results, &quick)) {
-            Some(line) => {
-                writeln!(streams.err, "fathom quick: {line}")?;
-                Requirement::UNMET
-            }
-            None => 0,
-        },
-    })
+    kept?;
+    if runs.iter().any(|ended| ended.signal.is_some()) || signals.asked_to_end().is_some() {
+        return Ok(ENDED_BY_SIGNAL);
+    }
+    if let Some(status) = failure_of(&runs, setting.repeats) {
+        return Ok(status);
+    }
+    match wishes.require.and_then(|required| unmet(required, &results, &quick)) {
+        Some(line) => {
+            writeln!(streams.err, "fathom quick: {line}")?;
+            Ok(Requirement::UNMET)
+        }
+        None => Ok(0),
+    }
+}
+
+/// Rejects places that cannot be written, before time is spent; returns the store of `--history`.
+fn check_outputs(wishes: &Wishes) -> Result<Option<Keeper>, Failure> {
+    match &wishes.save {
+        Some(Save::File(file)) => file.check()?,
+        Some(Save::Directory(directory)) => directory.check()?,
+        None => {}
+    }
+    wishes.history.as_ref().map(|named| Keeper::begin(named.as_deref())).transpose()
+}
+
+/// The exit code of runs that failed, or that were too few.
+fn failure_of(runs: &[Ended], repeats: u32) -> Option<u8> {
+    match runs.iter().map(|ended| ended.failed_jobs).max().unwrap_or(0) {
+        0 => (runs.len() < repeats as usize).then_some(INCOMPLETE),
+        failed => Some(failed.min(126) as u8),
+    }
 }
 
 /// Why the figures do not meet the requirement; `None` if they do.
@@ -416,17 +450,20 @@ fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) ->
     runner.run(&spec, progress)
 }
 
-/// Saves the results as JSON, with histograms.
-fn save(place: &Save, runs: &[Ended], quicks: &[QuickResult]) -> Result<(), Failure> {
+/// The results as JSON, with histograms.
+fn documents(runs: &[Ended], quicks: &[QuickResult]) -> Result<Vec<String>, Failure> {
     let document = |(ended, quick): (&Ended, &QuickResult)| {
         record::with_quick(&String::from_utf8_lossy(&whole_document(&ended.report)?), quick)
     };
-    let documents: Vec<String> = runs.iter().zip(quicks).map(document).collect::<Result<_, _>>()?;
+    runs.iter().zip(quicks).map(document).collect()
+}
+
+fn save(place: &Save, documents: &[String]) -> Result<(), Failure> {
     match place {
         Save::File(file) => file.write(documents.concat().as_bytes()),
         Save::Directory(directory) => {
-            let named = documents.into_iter().enumerate();
-            let files = named.map(|(index, text)| (format!("{}.json", index + 1), text.into_bytes()));
+            let named = documents.iter().enumerate();
+            let files = named.map(|(index, text)| (format!("{}.json", index + 1), text.clone().into_bytes()));
             directory.write(&files.collect::<Vec<_>>())
         }
     }

@@ -15,6 +15,7 @@ mod words;
 use crate::bars::Ink;
 use crate::base_job::{BaseJob, JobSource};
 use crate::columns;
+use crate::keeper::Keeper;
 use crate::results_file;
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
@@ -46,6 +47,7 @@ Runs
   --precondition=JOBFILE   run these jobs before the first run
   --precondition-each      run them before every run
   --output=FILE            results file; default NAME.sweep.jsonl in the current directory
+  --history=STORE          add the runs to a store of fathom history; without STORE to the default one
   --dry-run                print the plan and the job file of every combination, and run nothing
 
 File systems (as root)
@@ -97,11 +99,26 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         }
         file_systems::make::check_user()?;
     }
+    let keeper = options.history.as_ref().map(|named| Keeper::begin(named.as_deref())).transpose()?;
     let mut recorder = record::Recorder::open(&path, &plan, given)?;
     let stopped = execute::execute(&mut recorder, streams, runner)?;
     let recorded = recorder.into_recorded();
+    // The table is printed even if this failed.
+    let kept = keeper.map_or(Ok(()), |keeper| keep(&keeper, &path));
     let code = print(&options, &recorded, streams)?;
+    kept?;
     Ok(stopped.unwrap_or(code))
+}
+
+/// Adds the finished runs of a results file to a history, as `fathom history add` does.
+fn keep(keeper: &Keeper, path: &Path) -> Result<(), Failure> {
+    let recorded: RecordedSweep = results_file::read(path)?;
+    let recorded = &recorded;
+    let of_cell = |cell| {
+        let runs = recorded.runs_of(cell).into_iter();
+        runs.map(move |run| (recorded.plan.name_of(cell), run.report.clone()))
+    };
+    keeper.add_runs((0..recorded.plan.cells()).flat_map(of_cell), path)
 }
 
 fn table_of(path: &Path, options: &SweepOptions, streams: &mut Streams<'_>) -> Result<u8, Failure> {

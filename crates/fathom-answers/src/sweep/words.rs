@@ -36,6 +36,8 @@ pub(super) struct SweepOptions {
     pub(super) precondition: Option<PathBuf>,
     pub(super) preconditions_each: bool,
     pub(super) output: Option<PathBuf>,
+    /// The store for the results; without a name, the default one.
+    pub(super) history: Option<Option<OsString>>,
     pub(super) is_dry_run: bool,
     /// The figures to show; if empty, figures that suit the job.
     pub(super) figures: Vec<FigureOf>,
@@ -77,7 +79,7 @@ impl SweepOptions {
 }
 
 /// Options that apply only to runs.
-const OF_RUNS: [&str; 15] = [
+const OF_RUNS: [&str; 16] = [
     "vary",
     "fs",
     "device",
@@ -91,6 +93,7 @@ const OF_RUNS: [&str; 15] = [
     "precondition",
     "precondition-each",
     "output",
+    "history",
     "dry-run",
     "show-jobs",
 ];
@@ -109,6 +112,7 @@ pub(super) fn read(words: &[OsString]) -> Result<SweepOptions, Failure> {
         precondition: None,
         preconditions_each: false,
         output: None,
+        history: None,
         is_dry_run: false,
         figures: Vec::new(),
         labels: Vec::new(),
@@ -185,6 +189,7 @@ fn read_own(
             Long("precondition") => options.precondition = Some(PathBuf::from(parser.value()?)),
             Long("precondition-each") => options.preconditions_each = true,
             Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
+            Long("history") => options.history = Some(parser.optional_value()),
             Long("dry-run" | "show-jobs") => options.is_dry_run = true,
             Long("table") => *table = Some(PathBuf::from(parser.value()?)),
             Long("figures") => {

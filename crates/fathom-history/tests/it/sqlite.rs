@@ -22,7 +22,12 @@ fn conditions(texts: &[&str]) -> Vec<Condition> {
 /// What a store does, whatever its database.
 pub(crate) fn behaves(place: &Place) {
     assert!(matches!(Store::open(place, Access::Read), Err(Error::Missing { .. })));
+    assert!(matches!(Store::open(place, Access::Again), Err(Error::Gone { .. })));
     let mut store = Store::open(place, Access::Write).expect("opens");
+    store.check().expect("can be written");
+    assert_eq!(store.list(&[], 1, 0).expect("listed").total, 0);
+    drop(store);
+    let mut store = Store::open(place, Access::Again).expect("opens");
     let records: Vec<_> = (0..20).map(made::record).collect();
     let ids: Vec<i64> = records.iter().map(|record| store.add(record).expect("added").id).collect();
     // Idempotent; other tags are added to what is there.
@@ -188,11 +193,13 @@ fn a_read_only_file_can_be_read() {
         return;
     }
     let mut store = open(&path);
-    let (listed, refused) = (store.list(&[], 9, 0), store.add(&made::record(2)));
+    let (listed, checked, refused) = (store.list(&[], 9, 0), store.check(), store.add(&made::record(2)));
     assert!(set("-i"));
     assert_eq!(listed.expect("listed").total, 1);
-    let error = refused.expect_err("read-only").to_string();
-    assert!(error.contains("cannot be written"), "{error}");
+    for refused in [checked, refused.map(|_| ())] {
+        let error = refused.expect_err("read-only").to_string();
+        assert!(error.contains("cannot be written"), "{error}");
+    }
 }
 
 #[test]

@@ -64,6 +64,11 @@ program_options! {
     "verdict" None "" => flag(verdict: bool);
     /// Exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
     "require" Required "=what" { values: Words(&["sound", "no-doubts"]) } => require(require: Option<Requirement>);
+    /// Add the result to this store of fathom history (default that of FATHOM_HISTORY, or the user's)
+    "history" Optional "[=store]" => text(
+        /// Empty for the default store.
+        history: Option<String>
+    );
     /// Serve metrics to Prometheus on a port or an address, or in a .prom file; may be repeated
     "metrics" Required "=where" => metrics(
         /// As written.

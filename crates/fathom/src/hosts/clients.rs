@@ -71,6 +71,12 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
                 "fathom: --{name} is not built for --client; use --hosts, or let fathom explain judge the JSON"
             ));
         }
+        Ok(program) if program.history.is_some() => {
+            return refuse(
+                "fathom: --history is not built for --client; use --hosts, or fathom history add with the JSON"
+                    .to_owned(),
+            );
+        }
         Ok(program) if program.every.is_some() => {
             return refuse(
                 "fathom: --every is not built for --client; run it on the machine that has the storage"
