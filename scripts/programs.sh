@@ -14,8 +14,15 @@ programs_of_tests() {
     sed -n '/"overflow_checks":[a-z]*,"test":true/s/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\)".*/\1 \2/p' "$scratch/built"
 }
 
+# What the line of crates/fathom/tests/it, the tests of the whole program, looks like.
+tests_of_the_program='/crates/fathom [^ ]*/it-[0-9a-f]*$'
+
 # run_program "DIRECTORY PROGRAM" WORDS...: runs a test program as cargo does, and appends its output to $scratch/tests.
 run_program() {
+    if [[ $1 != *' '* || $1 == *$'\n'* ]]; then
+        echo "error: one test program was expected, and not '$1'" >&2
+        return 1
+    fi
     local directory=${1%% *} program=${1#* }
     shift
     (cd "$directory" && exec "$program" "$@") 2>&1 | tee -a "$scratch/tests"
