@@ -135,7 +135,7 @@ impl<'a> LayerRecorder<'a> {
                 self.publish();
                 return Ok(());
             }
-            self.choose_sample(now)?;
+            self.choose_sample()?;
             if now > self.expired_ns + EXPIRY_NS {
                 self.pairing.expire(now);
                 self.expired_ns = now;
@@ -212,8 +212,10 @@ impl<'a> LayerRecorder<'a> {
 
     /// Records a smaller part of the devices where there are more requests than it should cost, and a larger one
     /// where there are few.
-    fn choose_sample(&mut self, now: u64) -> Result<(), RecordError> {
-        let Some(sample) = self.sampling.choose(now, self.pairing.requests()) else { return Ok(()) };
+    fn choose_sample(&mut self) -> Result<(), RecordError> {
+        // The requests are those up to this time, however late this process is.
+        let until_ns = self.recorder.handed_out_until();
+        let Some(sample) = self.sampling.choose(until_ns, self.pairing.requests()) else { return Ok(()) };
         let before_ns = monotonic_ns();
         self.recorder.watch(&self.devices, sample)?;
         self.sampling.change(sample, before_ns, monotonic_ns());

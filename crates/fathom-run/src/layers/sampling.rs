@@ -60,15 +60,15 @@ impl Sampling {
         None
     }
 
-    /// Returns another sample if there were too many requests for this one or very few. `requests` is their number so
-    /// far.
-    pub(super) fn choose(&mut self, now_ns: u64, requests: u64) -> Option<Sample> {
-        let span_ns = now_ns - self.chosen_ns;
+    /// Returns another sample if there were too many requests for this one or very few. `requests` is their number up to
+    /// `until_ns`.
+    pub(super) fn choose(&mut self, until_ns: u64, requests: u64) -> Option<Sample> {
+        let span_ns = until_ns.saturating_sub(self.chosen_ns);
         if span_ns < CHOICE_NS {
             return None;
         }
         let per_second = (requests - self.requests_before) as f64 * 1e9 / span_ns as f64;
-        (self.chosen_ns, self.requests_before) = (now_ns, requests);
+        (self.chosen_ns, self.requests_before) = (until_ns, requests);
         let times = per_second / self.most_per_second;
         let shift = self.now().shift;
         let wanted = match shift {

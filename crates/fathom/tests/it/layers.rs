@@ -11,6 +11,10 @@ use std::path::Path;
 
 /// Runs in which the slow layer has to be named.
 const RUNS: usize = 20;
+/// Maximum number of runs until it is named.
+const REPEATS: usize = 3;
+/// Maximum number of runs until the recorder has kept up.
+const ATTEMPTS: usize = 10;
 /// Tasks per processor above which other programs decide where the time goes.
 const BUSY: f64 = 1.5;
 
@@ -63,8 +67,8 @@ fn expect_sums(document: &Value, direction: &str, context: &str) {
     let sum: f64 = ["above_ns", "queue_ns", "device_ns", "completion_ns"].map(mean_of).iter().sum();
     let total = mean_of("total_ns");
     assert!((sum - total).abs() < 1.0 + total * 1e-6, "{context}: {sum} and {total}");
-    // The layers of all I/Os are those of the latency that the job measured.
-    if unseen == 0 && seen == ios {
+    // The layers of all I/Os are those of the latency that the job measured; a sample has another mean.
+    if unseen == 0 && seen == ios && json::integer(run, "one_in") == 1 {
         let measured = own["lat_ns"]["mean"].as_f64().expect("a mean");
         assert!((measured - total).abs() < 1.0 + total * 1e-3, "{context}: {measured} and {total}");
     }
@@ -89,9 +93,11 @@ fn the_layers_of_an_io_add_up_to_its_latency() {
         ] {
             let words = format!("--name=job {target} --bs=4k --direct=1 --size=6m {words}");
             let finished = Launch::fathom(directory.path())
-                .words(&format!("--layers --output-format=json {words} --loops=2"))
+                .words(&format!("--layers --output-format=json {words} --loops=2 --rate_iops=2000"))
                 .run();
             let document = document(finished);
+            // At this rate, nothing is sampled, so that each I/O counts in what is compared.
+            assert_eq!(json::integer(&document["fathom layers"], "one_in"), 1, "{words}");
             for direction in ["read", "write"] {
                 if json::integer(json::job(&document, "job"), &format!("{direction}/total_ios")) > 0 {
                     expect_sums(&document, direction, &words);
@@ -128,15 +134,24 @@ fn caches_and_memory_are_above_the_block_layer() {
     assert_eq!((largest(own), json::integer(own, "unseen")), ("above", 0), "{own}");
 }
 
-/// Checks that most of the time of the reads was in the queue. An error on a machine that is too busy.
+/// Checks that most of the time of the reads was in the queue. A moment in which other programs have the processors makes
+/// another layer the slow one, so that a run may be repeated. An error on a machine that is always too busy.
 #[track_caller]
-fn expect_queue(document: &Value, engine: &str) -> Result<(), String> {
-    let named = largest(layers(document, "read"));
-    if named != "queue" && tasks_per_processor() > BUSY {
-        return Err(format!("the machine is too busy: most of the time was {named}"));
+fn expect_queue(engine: &str, run: impl Fn() -> Finished) -> Result<(), String> {
+    let mut named = Vec::new();
+    for _ in 0..REPEATS {
+        let document = document(run());
+        expect_sums(&document, "read", engine);
+        let own = layers(&document, "read");
+        if largest(own) == "queue" {
+            return Ok(());
+        }
+        named.push(format!("{}: {}", largest(own), own["made_of"]));
     }
-    assert_eq!(named, "queue", "{engine}: {document}");
-    Ok(())
+    if tasks_per_processor() > BUSY {
+        return Err(format!("the machine is too busy: most of the time was {named:?}"));
+    }
+    panic!("{engine}: {named:?}");
 }
 
 #[test]
@@ -149,16 +164,17 @@ fn a_limit_of_the_group_is_the_queue() {
     for number in 0..RUNS {
         let engine = ["psync", "libaio --iodepth=4", "io_uring --iodepth=4", "pvsync --thread --numjobs=2"]
             [number % 4];
-        let finished = Launch::in_group(directory.path(), &throttle.members())
-            .words("--layers --output-format=json --name=job --rw=randread --bs=4k --direct=1 --time_based")
-            .words(&format!(
-                "--runtime=400ms --filename={} --ioengine={engine} --group_reporting",
-                device.text()
-            ))
-            .run();
-        let document = document(finished);
-        expect_sums(&document, "read", engine);
-        require!(expect_queue(&document, engine));
+        require!(expect_queue(engine, || {
+            Launch::in_group(directory.path(), &throttle.members())
+                .words(
+                    "--layers --output-format=json --name=job --rw=randread --bs=4k --direct=1 --time_based",
+                )
+                .words(&format!(
+                    "--runtime=400ms --filename={} --ioengine={engine} --group_reporting",
+                    device.text()
+                ))
+                .run()
+        }));
     }
 }
 
@@ -168,20 +184,23 @@ fn a_scheduler_that_prefers_others_is_the_queue() {
     fathom_only!();
     require!(can_record());
     let device = require!(LoopDevice::new(16 * MIB));
-    require!(device.set_scheduler("bfq"));
+    require!(device.tune("scheduler", "bfq"));
+    // The device serves one request at a time, and stays idle for the next read of those that are preferred.
+    require!(device.tune("iosched/strict_guarantees", "1"));
     let directory = scratch();
-    let both =
-        format!("--filename={} --rw=randread --bs=4k --direct=1 --time_based --runtime=500ms", device.text());
+    let both = format!("--filename={} --rw=randread --bs=4k --direct=1 --time_based", device.text());
     for number in 0..RUNS {
         let engine = ["psync", "libaio --iodepth=2"][number % 2];
-        let finished = Launch::fathom(directory.path())
-            .words("--layers --output-format=json")
-            .words(&format!("--name=others {both} --bs=512k --ioengine=io_uring --iodepth=16 --prioclass=2"))
-            .words(&format!("--name=job {both} --ioengine={engine} --prioclass=3"))
-            .run();
-        let document = document(finished);
-        expect_sums(&document, "read", engine);
-        require!(expect_queue(&document, engine));
+        require!(expect_queue(engine, || {
+            Launch::fathom(directory.path())
+                .words("--layers --output-format=json")
+                // The others read before the job begins and still after it ends, and never enough to fill the device.
+                .words(&format!("--name=others {both} --runtime=800ms --ioengine=psync --rate_iops=4000"))
+                .words("--prioclass=2")
+                .words(&format!("--name=job {both} --runtime=400ms --startdelay=100ms --ioengine={engine}"))
+                .words("--prioclass=3")
+                .run()
+        }));
     }
 }
 
@@ -215,25 +234,35 @@ fn high_rates_are_sampled_and_counted_in_full() {
     require!(can_record());
     let device = require!(LoopDevice::new(64 * MIB));
     let directory = scratch();
-    let finished = Launch::fathom(directory.path())
+    // A recorder that waits for a processor for a tenth of a second loses what comes meanwhile, and counts it. A change
+    // of the sample loses none that are in flight.
+    let is_whole = |_| {
+        let unseen = sampled(directory.path(), &device);
+        unseen.is_none_or(|(unseen, reads)| unseen * 1000 < reads)
+    };
+    assert!((0..ATTEMPTS).any(is_whole), "some I/Os are unknown in each of {ATTEMPTS} runs");
+}
+
+/// Checks the layers of reads at the highest rate. Returns the number of those that are unknown, and of all, if they were
+/// sampled: a slow machine may record everything.
+fn sampled(directory: &Path, device: &LoopDevice) -> Option<(u64, u64)> {
+    let finished = Launch::fathom(directory)
         .words("--layers --output-format=json --name=job --rw=randread --bs=4k --direct=1 --time_based")
         .words(&format!("--runtime=3 --filename={} --ioengine=io_uring --iodepth=16", device.text()))
         .run();
     let document = document(finished);
     let reads = json::integer(json::job(&document, "job"), "read/total_ios");
     let own = layers(&document, "read");
-    let counted = json::integer(own, "total_ns/N") + json::integer(own, "unseen");
-    // A slow machine may record everything.
-    if json::integer(&document["fathom layers"], "one_in") > 1 {
-        let ratio = counted as f64 / reads as f64;
-        assert!((0.8..1.2).contains(&ratio), "{counted} of {reads}: {own}");
-        // A change of the sample loses none that are in flight.
-        let unseen = json::integer(own, "unseen");
-        assert!(unseen * 1000 < reads, "{unseen} of {reads}: {own}");
-        assert!(json::integer(&document["fathom layers"], "events") < 3 * reads, "{document}");
-    } else {
+    let unseen = json::integer(own, "unseen");
+    let counted = json::integer(own, "total_ns/N") + unseen;
+    if json::integer(&document["fathom layers"], "one_in") == 1 {
         assert_eq!(counted, reads);
+        return None;
     }
+    let ratio = counted as f64 / reads as f64;
+    assert!((0.8..1.2).contains(&ratio), "{counted} of {reads}: {own}");
+    assert!(json::integer(&document["fathom layers"], "events") < 3 * reads, "{document}");
+    Some((unseen, reads))
 }
 
 #[test]

@@ -56,12 +56,11 @@ impl LoopDevice {
         LoopDevice::attached(file, &["--partscan"])
     }
 
-    /// Gives its requests to this scheduler of the kernel's.
-    pub(crate) fn set_scheduler(&self, name: &str) -> Result<(), String> {
+    /// Sets an attribute of its request queue in sysfs.
+    pub(crate) fn tune(&self, attribute: &str, value: &str) -> Result<(), String> {
         let device = self.path.file_name().unwrap_or_default();
-        let attribute = Path::new("/sys/block").join(device).join("queue/scheduler");
-        std::fs::write(&attribute, name)
-            .map_err(|error| format!("{name} in {}: {error}", attribute.display()))
+        let path = Path::new("/sys/block").join(device).join("queue").join(attribute);
+        std::fs::write(&path, value).map_err(|error| format!("{value} in {}: {error}", path.display()))
     }
 
     /// A device with sectors of this many bytes on a file that is kept.
