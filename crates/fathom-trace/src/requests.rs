@@ -239,14 +239,15 @@ impl Follower {
     fn trim_before(&mut self, event: &Event) -> Option<u64> {
         let (sector, end) = (event.sector, end_of(event));
         let is_whole = |pending: &Pending| pending.end == end && is_of(pending, event);
+        let is_split = |pending: &Pending| {
+            pending.end > sector && pending.end <= end && pending.request.direction == event.direction
+        };
+        let (&start, all) = self.pending.range((event.device, 0)..(event.device, sector)).next_back()?;
+        let place = all.iter().position(is_split)?;
         if self.pending.get(&(event.device, sector)).is_some_and(|all| all.iter().any(is_whole)) {
             return None;
         }
-        let before = (event.device, 0)..(event.device, sector);
-        let (_, all) = self.pending.range_mut(before).next_back()?;
-        let split = all.iter_mut().find(|pending| {
-            pending.end > sector && pending.end <= end && pending.request.direction == event.direction
-        })?;
+        let split = self.pending.get_mut(&start)?.get_mut(place)?;
         Some(std::mem::replace(&mut split.end, sector))
     }
 }
