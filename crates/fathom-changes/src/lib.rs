@@ -1,5 +1,5 @@
 //! Results over time and among siblings, as pure functions of figures: when did a series of runs change, by how much and
-//! what changed with it ([`analyse`]); are the newest runs a regression ([`check`]); which drives of a fleet are worse
+//! what changed with it ([`analyse`]); are the newest runs a regression ([`check()`]); which drives of a fleet are worse
 //! than their siblings ([`fleet`]).
 //!
 //! # Change points
@@ -79,7 +79,7 @@ pub enum Refusal {
         value: f64,
     },
     /// None of the newest runs counts.
-    #[error("the newest {newest} runs are no evidence")]
+    #[error("none of the newest {newest} runs counts")]
     NewestIsNoEvidence {
         /// Number of newest runs that were asked for.
         newest: usize,

@@ -10,7 +10,7 @@ pub struct Point {
     pub value: f64,
     /// Standard error of the figure within its run, in the figure's unit, if it is known.
     pub standard_error: Option<f64>,
-    /// False if the run is no evidence, because its verdict is *wrong* or the figure is missing. It keeps its number.
+    /// False if the run does not count, because its verdict is *wrong* or the figure is missing. It keeps its number.
     pub is_evidence: bool,
     /// What the run ran on: kernel, firmware, device, version and other tags.
     pub attributes: BTreeMap<String, String>,

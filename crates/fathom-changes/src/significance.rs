@@ -4,7 +4,7 @@
 //!   distribution whatever that of the runs, so one calibration holds for normal, skewed and heavy-tailed noise and for
 //!   spikes. The candidate is the best of many places; [`places`] says how many independent ones they count for.
 //! * **Welch's t-test** on winsorised logarithms guards against noise that changes: five noisy runs that happen to be on
-//!   one side are no level. Each side has the larger of its variance and the common one, because that of few runs may be
+//!   one side do not make a level. Each side has the larger of its variance and the common one, because that of few runs may be
 //!   small by chance. If it is twelve times surer than it has to be of the best of all places, ranks are not asked: the ranks of
 //!   five runs among 100 cannot say by how much they are further off than the others.
 //! * **The same without winsorisation**, and with the degrees of freedom of the smaller side, takes over where few runs
