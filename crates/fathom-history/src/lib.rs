@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod database;
 mod error;
 mod figures;
 mod filter;

@@ -2,7 +2,7 @@
 //! time of one transaction, so that several hosts can add runs at the same time.
 
 use crate::Error;
-use crate::access::Access;
+use crate::database::Database;
 use crate::password;
 use crate::schema::{Dialect, SCHEMA, migrations};
 use crate::value::{Row, Value};
@@ -73,8 +73,8 @@ pub(crate) fn name(config: &Config) -> String {
 }
 
 impl Postgres {
-    /// Connects, and creates or migrates the schema for a writer.
-    pub(crate) fn open(config: &Config, access: Access) -> Result<Postgres, Error> {
+    /// Connects.
+    pub(crate) fn open(config: &Config) -> Result<Postgres, Error> {
         let place = name(config);
         let mut config = config.clone();
         if let Some(password) = password::find(&config)? {
@@ -86,29 +86,20 @@ impl Postgres {
             "SET search_path TO fathom; SET lock_timeout TO {}; SET client_min_messages TO warning",
             PATIENCE.as_millis()
         ))?;
-        postgres.migrate(access)?;
         Ok(postgres)
     }
 
-    fn migrate(&mut self, access: Access) -> Result<(), Error> {
-        match (self.version()?, access) {
-            (SCHEMA, _) => return Ok(()),
-            (0, Access::Read) => return Err(Error::Missing { place: self.place.clone() }),
-            (0, Access::Again) => return Err(Error::Gone { place: self.place.clone() }),
-            _ => {}
-        }
-        self.begin()?;
-        match self.migrate_locked() {
-            Ok(()) => self.commit(),
-            Err(error) => {
-                self.rollback();
-                Err(error)
-            }
-        }
+    fn batch(&mut self, sql: &str) -> Result<(), Error> {
+        self.client.batch_execute(sql).map_err(|error| self.cause(&error))
     }
 
-    /// Another program may have migrated the schema before this one got its lock.
-    fn migrate_locked(&mut self) -> Result<(), Error> {
+    fn cause(&self, error: &postgres::Error) -> Error {
+        cause(&self.place, error)
+    }
+}
+
+impl Database for Postgres {
+    fn migrate(&mut self) -> Result<(), Error> {
         let found = self.version()?;
         if found == 0 {
             self.batch("CREATE SCHEMA IF NOT EXISTS fathom; CREATE TABLE schema_version (version BIGINT NOT NULL); INSERT INTO schema_version VALUES (0)")?;
@@ -120,7 +111,6 @@ impl Postgres {
         Ok(())
     }
 
-    /// Version of the schema; 0 if there is none.
     fn version(&mut self) -> Result<i64, Error> {
         let there = self.query(
             "SELECT count(*) FROM pg_tables WHERE schemaname = 'fathom' AND tablename = 'schema_version'",
@@ -137,37 +127,28 @@ impl Postgres {
         }
     }
 
-    pub(crate) fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
         let rows = self.client.query(sql, &parameters(values)).map_err(|error| self.cause(&error))?;
         rows.iter().map(|row| row_of(row).map_err(|error| self.cause(&error))).collect()
     }
 
-    pub(crate) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(), Error> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(), Error> {
         self.client.execute(sql, &parameters(values)).map(|_| ()).map_err(|error| self.cause(&error))
     }
 
-    fn batch(&mut self, sql: &str) -> Result<(), Error> {
-        self.client.batch_execute(sql).map_err(|error| self.cause(&error))
-    }
-
-    /// Begins a transaction that writes, as soon as no other one does.
-    pub(crate) fn begin(&mut self) -> Result<(), Error> {
+    fn begin(&mut self) -> Result<(), Error> {
         self.batch("BEGIN")?;
         let locked = self.query("SELECT 1 FROM pg_advisory_xact_lock($1)", &[Value::Int(LOCK)]);
         locked.map(|_| ()).inspect_err(|_| self.rollback())
     }
 
-    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+    fn commit(&mut self) -> Result<(), Error> {
         self.batch("COMMIT")
     }
 
-    pub(crate) fn rollback(&mut self) {
+    fn rollback(&mut self) {
         // The server rolls back when the connection ends, if this fails.
         let _ = self.client.batch_execute("ROLLBACK");
-    }
-
-    fn cause(&self, error: &postgres::Error) -> Error {
-        cause(&self.place, error)
     }
 }
 

@@ -100,16 +100,7 @@ impl Store {
         for part in ids.chunks(MOST_RUNS) {
             let values: Vec<Value> = part.iter().map(|&id| id.into()).collect();
             let places = numbers(1, part.len());
-            let runs = self.query(
-                &format!(
-                    "SELECT run_id, begun_ms, program, verdict, fingerprint, host, kernel, device, model, firmware,
-                            serial, file_system, source FROM runs WHERE run_id IN ({places})"
-                ),
-                &values,
-            )?;
-            for row in &runs {
-                found.insert(row.int(0)?, listed(row)?);
-            }
+            found.extend(self.without_jobs(&places, &values)?);
             let jobs = self.query(
                 &format!("SELECT run_id, name FROM job WHERE run_id IN ({places}) ORDER BY run_id, position"),
                 &values,
@@ -120,15 +111,35 @@ impl Store {
                     run.jobs.push(name);
                 }
             }
-            let tags = self
-                .query(&format!("SELECT run_id, name, value FROM tag WHERE run_id IN ({places})"), &values)?;
-            for row in &tags {
-                if let Some(run) = found.get_mut(&row.int(0)?) {
-                    run.tags.insert(row.text(1)?, row.text(2)?);
-                }
-            }
         }
         Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+    }
+
+    /// Descriptions of the runs whose numbers are in `set`, SQL with these values, but for the names of their jobs.
+    pub(crate) fn without_jobs(
+        &mut self,
+        set: &str,
+        values: &[Value],
+    ) -> Result<BTreeMap<i64, Listed>, Error> {
+        let rows = self.query(
+            &format!(
+                "SELECT run_id, begun_ms, program, verdict, fingerprint, host, kernel, device, model, firmware,
+                        serial, file_system, source FROM runs WHERE run_id IN ({set})"
+            ),
+            values,
+        )?;
+        let mut found = BTreeMap::new();
+        for row in &rows {
+            found.insert(row.int(0)?, listed(row)?);
+        }
+        let tags =
+            self.query(&format!("SELECT run_id, name, value FROM tag WHERE run_id IN ({set})"), values)?;
+        for row in &tags {
+            if let Some(run) = found.get_mut(&row.int(0)?) {
+                run.tags.insert(row.text(1)?, row.text(2)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Everything that is stored of a run.

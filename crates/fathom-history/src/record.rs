@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 pub use crate::figures::{Figure, Latency};
 
-/// Epoch times below this are no wall clock times: a job can be told to use another clock.
+/// Times before this one are not from the wall clock: a job can use another clock.
 const EARLIEST_MS: u64 = 1_000_000_000_000;
 
 /// One run, as stored.
@@ -290,16 +290,18 @@ fn counted(host: &str, name: &str, report: Option<&DeviceReport>, result: &RunRe
     let disks = of_host.map_or(&result.disk_util, |entry| &entry.result.disk_util);
     let disk = disks.iter().find(|disk| disk.name == name);
     let count = |take: fn(&fathom_results::model::DiskResult) -> u64| disk.map_or(0, take);
+    let unknown = DeviceReport::default();
+    let report = report.unwrap_or(&unknown);
     Device {
         name: clean(name),
         host: clean(host),
-        model: report.map(|device| clean(&device.model)).unwrap_or_default(),
-        firmware: report.map(|device| clean(&device.firmware)).unwrap_or_default(),
-        serial: report.map(|device| clean(&device.serial)).unwrap_or_default(),
-        scheduler: report.map(|device| clean(&device.scheduler)).unwrap_or_default(),
-        write_cache: report.map(|device| clean(&device.write_cache)).unwrap_or_default(),
-        size_bytes: report.map_or(0, |device| device.size_bytes),
-        rotational: report.is_some_and(|device| device.rotational),
+        model: clean(&report.model),
+        firmware: clean(&report.firmware),
+        serial: clean(&report.serial),
+        scheduler: clean(&report.scheduler),
+        write_cache: clean(&report.write_cache),
+        size_bytes: report.size_bytes,
+        rotational: report.rotational,
         read_ios: count(|disk| disk.read_ios),
         write_ios: count(|disk| disk.write_ios),
         read_bytes: count(|disk| disk.read_sectors.saturating_mul(512)),

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::figures::DIRECTIONS;
 use crate::filter::{self, Condition};
-use crate::query::word;
+use crate::query::{Listed, word};
 use crate::store::Store;
 use crate::value::Value;
 use serde::Serialize;
@@ -133,24 +133,23 @@ struct Found {
     value: f64,
 }
 
-/// Start of a run, its verdict, and its attributes.
-type Surroundings = (u64, String, BTreeMap<String, String>);
-
 impl Store {
     /// The series of a figure in the runs that meet all conditions.
     pub fn series(&mut self, figure: &FigureName, conditions: &[Condition]) -> Result<Vec<Series>, Error> {
         let found = self.values_of(figure, conditions)?;
-        let attributes = self.attributes(conditions)?;
+        let mut values = Vec::new();
+        let condition = filter::sql(conditions, &mut values);
+        let runs = self.without_jobs(&format!("SELECT run.id FROM run WHERE {condition}"), &values)?;
         let mut series: BTreeMap<(String, usize, i64, String), Vec<Point>> = BTreeMap::new();
         for Found { run, key, value } in found {
-            // A run that was added in the meantime has no attributes yet.
-            let Some((begun_ms, verdict, attributes)) = attributes.get(&run) else { continue };
+            // A run that was added in the meantime is not among them.
+            let Some(of_run) = runs.get(&run) else { continue };
             series.entry(key).or_default().push(Point {
                 run,
-                begun_ms: *begun_ms,
+                begun_ms: of_run.begun_ms,
                 value,
-                verdict: verdict.clone(),
-                attributes: attributes.clone(),
+                verdict: of_run.verdict.clone(),
+                attributes: attributes(of_run),
             });
         }
         let made = series.into_iter().map(|((job, clone, direction, fingerprint), mut points)| {
@@ -213,39 +212,21 @@ impl Store {
         }
         Ok(found)
     }
+}
 
-    /// Start, verdict and surroundings of each run that meets all conditions.
-    fn attributes(&mut self, conditions: &[Condition]) -> Result<BTreeMap<i64, Surroundings>, Error> {
-        const NAMES: [&str; 7] = ["host", "kernel", "device", "model", "firmware", "serial", "file_system"];
-        let mut values = Vec::new();
-        let condition = filter::sql(conditions, &mut values);
-        let mut all = BTreeMap::new();
-        let runs = self.query(
-            &format!(
-                "SELECT run_id, begun_ms, verdict, {} FROM runs WHERE run_id IN (SELECT run.id FROM run WHERE {condition})",
-                NAMES.join(", ")
-            ),
-            &values,
-        )?;
-        for row in &runs {
-            let mut attributes = BTreeMap::new();
-            for (column, name) in (3..).zip(NAMES) {
-                let text = row.text(column)?;
-                if !text.is_empty() {
-                    attributes.insert(name.to_owned(), text);
-                }
-            }
-            all.insert(row.int(0)?, (row.count(1)?, row.text(2)?, attributes));
-        }
-        let tags = self.query(
-            &format!("SELECT run_id, name, value FROM tag WHERE run_id IN (SELECT run.id FROM run WHERE {condition})"),
-            &values,
-        )?;
-        for row in &tags {
-            if let Some((_, _, attributes)) = all.get_mut(&row.int(0)?) {
-                attributes.insert(format!("tag.{}", row.text(1)?), row.text(2)?);
-            }
-        }
-        Ok(all)
-    }
+/// What a run was on, and its tags.
+fn attributes(run: &Listed) -> BTreeMap<String, String> {
+    let known = [
+        ("host", &run.host),
+        ("kernel", &run.kernel),
+        ("device", &run.device),
+        ("model", &run.model),
+        ("firmware", &run.firmware),
+        ("serial", &run.serial),
+        ("file_system", &run.file_system),
+    ];
+    let known = known.into_iter().filter(|(_, value)| !value.is_empty());
+    let known = known.map(|(name, value)| (name.to_owned(), value.clone()));
+    let tags = run.tags.iter().map(|(name, value)| (format!("tag.{name}"), value.clone()));
+    known.chain(tags).collect()
 }

@@ -6,6 +6,7 @@
 
 use crate::Error;
 use crate::access::Access;
+use crate::database::Database;
 use crate::schema::{Dialect, SCHEMA, migrations};
 use crate::value::{Row, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -48,39 +49,25 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = Connection::open_with_flags(path, flags);
         let connection = opened.map_err(|error| cause(path, &error))?;
-        let mut sqlite = Sqlite { connection, path: path.to_owned() };
+        let sqlite = Sqlite { connection, path: path.to_owned() };
         sqlite.set_up()?;
-        sqlite.migrate(access)?;
         Ok(sqlite)
     }
 
-    fn set_up(&mut self) -> Result<(), Error> {
+    fn set_up(&self) -> Result<(), Error> {
         let done = self.connection.busy_timeout(PATIENCE).and_then(|()| {
             self.connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384")
         });
         done.map_err(|error| self.cause(&error))
     }
 
-    fn migrate(&mut self, access: Access) -> Result<(), Error> {
-        match (self.version()?, access) {
-            (SCHEMA, _) => return Ok(()),
-            (0, Access::Read) => return Err(Error::Missing { place: place(&self.path) }),
-            (0, Access::Again) => return Err(Error::Gone { place: place(&self.path) }),
-            _ => {}
-        }
-        self.begin()?;
-        let done = self.migrate_locked();
-        match done {
-            Ok(()) => self.commit(),
-            Err(error) => {
-                self.rollback();
-                Err(error)
-            }
-        }
+    fn cause(&self, error: &rusqlite::Error) -> Error {
+        cause(&self.path, error)
     }
+}
 
-    /// Another program may have migrated the file before this one got its lock.
-    fn migrate_locked(&mut self) -> Result<(), Error> {
+impl Database for Sqlite {
+    fn migrate(&mut self) -> Result<(), Error> {
         for (version, sql) in migrations(self.version()?, &DIALECT) {
             let marks = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version};");
             let done = self.connection.execute_batch(&(sql + &marks));
@@ -89,7 +76,6 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Version of the schema; 0 for an empty file.
     fn version(&mut self) -> Result<i64, Error> {
         let number = |sql: &str| -> Result<i64, rusqlite::Error> {
             self.connection.query_row(sql, [], |row| row.get(0))
@@ -110,7 +96,7 @@ impl Sqlite {
         }
     }
 
-    pub(crate) fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
         let read = |connection: &Connection| -> Result<Vec<Row>, rusqlite::Error> {
             let mut statement = connection.prepare(&numbered(sql))?;
             let columns = statement.column_count();
@@ -126,27 +112,23 @@ impl Sqlite {
         read(&self.connection).map_err(|error| self.cause(&error))
     }
 
-    pub(crate) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(), Error> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(), Error> {
         let done = self.connection.execute(&numbered(sql), params_from_iter(values));
         done.map(|_| ()).map_err(|error| self.cause(&error))
     }
 
-    /// Begins a transaction that writes. It waits here, and not halfway, for other writers.
-    pub(crate) fn begin(&mut self) -> Result<(), Error> {
+    /// It waits here, and not halfway, for other writers.
+    fn begin(&mut self) -> Result<(), Error> {
         self.execute("BEGIN IMMEDIATE", &[])
     }
 
-    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+    fn commit(&mut self) -> Result<(), Error> {
         self.execute("COMMIT", &[])
     }
 
-    pub(crate) fn rollback(&mut self) {
+    fn rollback(&mut self) {
         // SQLite may have rolled back already; otherwise closing the file does.
         let _ = self.connection.execute_batch("ROLLBACK");
-    }
-
-    fn cause(&self, error: &rusqlite::Error) -> Error {
-        cause(&self.path, error)
     }
 }
 

@@ -1,7 +1,9 @@
 //! An open history: the same operations on both databases.
 
 use crate::access::Access;
+use crate::database::Database;
 use crate::postgres::Postgres;
+use crate::schema::SCHEMA;
 use crate::sqlite::Sqlite;
 use crate::value::{Row, Value};
 use crate::{Error, Place};
@@ -9,26 +11,31 @@ use std::collections::BTreeMap;
 
 /// An open history.
 pub struct Store {
-    database: Database,
+    database: Box<dyn Database>,
     place: String,
     /// Numbers of the names of figures that were looked up.
     pub(crate) names: BTreeMap<String, i64>,
 }
 
-enum Database {
-    Sqlite(Sqlite),
-    // Larger than the other by far.
-    Postgres(Box<Postgres>),
-}
-
 impl Store {
     /// Opens a history.
     pub fn open(place: &Place, access: Access) -> Result<Store, Error> {
-        let database = match place {
-            Place::File { path, is_default } => Database::Sqlite(Sqlite::open(path, *is_default, access)?),
-            Place::Server(config) => Database::Postgres(Box::new(Postgres::open(config, access)?)),
+        let database: Box<dyn Database> = match place {
+            Place::File { path, is_default } => Box::new(Sqlite::open(path, *is_default, access)?),
+            Place::Server(config) => Box::new(Postgres::open(config)?),
         };
-        Ok(Store { database, place: place.to_string(), names: BTreeMap::new() })
+        let mut store = Store { database, place: place.to_string(), names: BTreeMap::new() };
+        store.migrate(access)?;
+        Ok(store)
+    }
+
+    fn migrate(&mut self, access: Access) -> Result<(), Error> {
+        match (self.database.version()?, access) {
+            (SCHEMA, _) => Ok(()),
+            (0, Access::Read) => Err(Error::Missing { place: self.place.clone() }),
+            (0, Access::Again) => Err(Error::Gone { place: self.place.clone() }),
+            _ => self.in_transaction(|store| store.database.migrate()),
+        }
     }
 
     /// The place of the history, without secrets.
@@ -37,17 +44,11 @@ impl Store {
     }
 
     pub(crate) fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
-        match &mut self.database {
-            Database::Sqlite(database) => database.query(sql, values),
-            Database::Postgres(database) => database.query(sql, values),
-        }
+        self.database.query(sql, values)
     }
 
     pub(crate) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(), Error> {
-        match &mut self.database {
-            Database::Sqlite(database) => database.execute(sql, values),
-            Database::Postgres(database) => database.execute(sql, values),
-        }
+        self.database.execute(sql, values)
     }
 
     /// Does all of the work, or nothing of it.
@@ -55,24 +56,12 @@ impl Store {
         &mut self,
         work: impl FnOnce(&mut Store) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        match &mut self.database {
-            Database::Sqlite(database) => database.begin()?,
-            Database::Postgres(database) => database.begin()?,
-        }
-        let done = work(self).and_then(|value| {
-            match &mut self.database {
-                Database::Sqlite(database) => database.commit()?,
-                Database::Postgres(database) => database.commit()?,
-            }
-            Ok(value)
-        });
+        self.database.begin()?;
+        let done = work(self).and_then(|value| self.database.commit().map(|()| value));
         if done.is_err() {
             // Names that were added are gone.
             self.names.clear();
-            match &mut self.database {
-                Database::Sqlite(database) => database.rollback(),
-                Database::Postgres(database) => database.rollback(),
-            }
+            self.database.rollback();
         }
         done
     }
