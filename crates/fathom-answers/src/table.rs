@@ -194,10 +194,6 @@ impl Table {
 
     /// Comma-separated values as in RFC 4180, with a line of headings.
     pub(crate) fn csv(&self) -> String {
-        let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => cell.to_owned(),
-        };
         let headings: Vec<String> = self.columns.iter().map(|(heading, _)| quoted(heading)).collect();
         let mut text = headings.join(",") + "\n";
         for row in &self.rows {
@@ -206,6 +202,14 @@ impl Table {
             text.push_str(&(cells.join(",") + "\n"));
         }
         text
+    }
+}
+
+/// A cell of comma-separated values.
+pub(crate) fn quoted(cell: &str) -> String {
+    match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
     }
 }
 

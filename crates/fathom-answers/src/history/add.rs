@@ -30,7 +30,7 @@ pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, F
             other => return Err(other.unexpected().into()),
         }
     }
-    // A file that is no result is known before anything is stored.
+    // All files are read before the first is stored, so a file without a result leaves the history as it was.
     let mut records: Vec<(String, Record)> = Vec::new();
     for file in arguments::some_files(files)? {
         if file.is_dir() {

@@ -4,27 +4,21 @@ use super::question::{Question, Subject};
 use crate::output;
 use fathom_changes::{Analysis, Refusal, Shape, analyse};
 use fathom_command::{Failure, Streams, arguments};
-use lexopt::Arg::Long;
 use lexopt::Parser;
 use serde_json::{Value, json};
 
 /// A series, and what was found.
 pub(super) type Judged = (Subject, Result<Analysis, Refusal>);
 
-pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut question, mut is_json) = (Question::default(), false);
-    while let Some(argument) = parser.next()? {
-        let Long(name) = argument else { return Err(argument.unexpected().into()) };
-        match name.to_owned().as_str() {
-            "format" => {
-                is_json = arguments::choice(&mut parser, "--format", &[("text", false), ("json", true)])?;
-            }
-            name if question.take(name, &mut parser)? => {}
-            name => {
-                return Err(Failure::new(format!("`--{name}` is not an option of fathom history changes")));
-            }
+pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let mut is_json = false;
+    let question = Question::read(parser, "changes", |name, parser| {
+        let is_own = name == "format";
+        if is_own {
+            is_json = arguments::choice(parser, "--format", &[("text", false), ("json", true)])?;
         }
-    }
+        Ok(is_own)
+    })?;
     let judged = judged(&question)?;
     match is_json {
         true => {

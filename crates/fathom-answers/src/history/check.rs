@@ -5,7 +5,6 @@ use crate::output;
 use crate::table::{Align, Format, Table, print_as};
 use fathom_changes::{Gate, Options, Refusal, Verdict, check};
 use fathom_command::{Failure, Streams, arguments};
-use lexopt::Arg::Long;
 use lexopt::Parser;
 
 /// Exit status of a regression.
@@ -15,18 +14,17 @@ const NO_ANSWER: u8 = 1;
 
 type Checked = (Subject, Result<Gate, Refusal>);
 
-pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     const OFFERED: [(&str, Format); 2] = [("text", Format::Text), ("markdown", Format::Markdown)];
-    let (mut question, mut newest, mut format) = (Question::default(), 1, Format::Text);
-    while let Some(argument) = parser.next()? {
-        let Long(name) = argument else { return Err(argument.unexpected().into()) };
-        match name.to_owned().as_str() {
-            "newest" => newest = arguments::number(&mut parser, "--newest", 1)?,
-            "format" => format = arguments::choice(&mut parser, "--format", &OFFERED)?,
-            name if question.take(name, &mut parser)? => {}
-            name => return Err(Failure::new(format!("`--{name}` is not an option of fathom history check"))),
+    let (mut newest, mut format) = (1, Format::Text);
+    let question = Question::read(parser, "check", |name, parser| {
+        match name {
+            "newest" => newest = arguments::number(parser, "--newest", 1)?,
+            "format" => format = arguments::choice(parser, "--format", &OFFERED)?,
+            _ => return Ok(false),
         }
-    }
+        Ok(true)
+    })?;
     let newest = usize::try_from(newest).unwrap_or(usize::MAX);
     let subjects = of_newest_run(question.subjects()?);
     // All series together have the rate of false alarms of one.
@@ -97,7 +95,7 @@ fn line(checked: &[Checked]) -> String {
         (true, true) if answered > 0 => format!("fine: no change in {answered} series\n"),
         (true, true) => {
             let why = checked.first().and_then(|(_, gate)| gate.as_ref().err()).map(Refusal::to_string);
-            format!("no answer: {}\n", why.unwrap_or_else(|| "there is no series".to_owned()))
+            format!("no answer: {}\n", why.unwrap_or_else(|| "no series was found".to_owned()))
         }
     }
 }

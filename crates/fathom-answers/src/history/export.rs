@@ -1,6 +1,7 @@
 //! `fathom history export`: runs for other programs, one after the other, so that a large history needs no memory.
 
 use super::{condition, failed, open, tags};
+use crate::table::quoted;
 use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_history::{Access, StoredRun};
 use lexopt::Arg::{Long, Short};
@@ -116,12 +117,4 @@ fn rows(run: &StoredRun) -> String {
         }
     }
     text
-}
-
-/// A cell as in RFC 4180.
-fn quoted(cell: &str) -> String {
-    match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    }
 }

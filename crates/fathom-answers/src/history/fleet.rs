@@ -5,7 +5,6 @@ use crate::table::{Align, FORMATS, Format, Table, print_as};
 use crate::{columns, output};
 use fathom_changes::fleet::{FEWEST_SIBLINGS, Fleet, Limits, Outlier, Sample, judge};
 use fathom_command::{Failure, Streams, arguments};
-use lexopt::Arg::Long;
 use lexopt::Parser;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,17 +28,16 @@ struct Measured {
     runs: Vec<i64>,
 }
 
-pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut question, mut by, mut format) = (Question::default(), By::Model, Format::Text);
-    while let Some(argument) = parser.next()? {
-        let Long(name) = argument else { return Err(argument.unexpected().into()) };
-        match name.to_owned().as_str() {
-            "by" => by = arguments::choice(&mut parser, "--by", &CHOICES)?,
-            "format" => format = arguments::choice(&mut parser, "--format", &FORMATS)?,
-            name if question.take(name, &mut parser)? => {}
-            name => return Err(Failure::new(format!("`--{name}` is not an option of fathom history fleet"))),
+pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let (mut by, mut format) = (By::Model, Format::Text);
+    let question = Question::read(parser, "fleet", |name, parser| {
+        match name {
+            "by" => by = arguments::choice(parser, "--by", &CHOICES)?,
+            "format" => format = arguments::choice(parser, "--format", &FORMATS)?,
+            _ => return Ok(false),
         }
-    }
+        Ok(true)
+    })?;
     let usual = Limits::default();
     let limits = Limits { smallest: question.smallest(usual.smallest), ..usual };
     let measured = measured(&question.subjects()?, by);

@@ -24,7 +24,7 @@ struct Outcome {
     skipped: Vec<Skipped>,
 }
 
-/// A file that is no result.
+/// A file without a result.
 #[derive(Serialize)]
 struct Skipped {
     file: String,
@@ -61,7 +61,7 @@ pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, F
             let (there, skipped) = (outcome.already_there, outcome.skipped.len());
             let files = files.len();
             let line = format!(
-                "{} runs added, {there} already there; {skipped} of {files} files skipped, which are no results\n",
+                "{} runs added, {there} already there; {skipped} of {files} files skipped because they are not results\n",
                 outcome.added
             );
             output::print(streams, &line)?;

@@ -152,14 +152,16 @@ fn run_numbers(words: &[OsString]) -> Result<Vec<i64>, Failure> {
     }
 }
 
-/// Start of a run in local time.
+/// Start of a run in local time; `None` if it is unknown.
+fn local_time(begun_ms: u64, form: &str) -> Option<String> {
+    let ms = i64::try_from(begun_ms).ok().filter(|ms| *ms > 0)?;
+    let stamp = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(stamp.to_zoned(jiff::tz::TimeZone::system()).strftime(form).to_string())
+}
+
+/// Start of a run in local time, to the second.
 fn time(begun_ms: u64) -> String {
-    let stamp = i64::try_from(begun_ms).ok().filter(|ms| *ms > 0);
-    let stamp = stamp.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    stamp.map_or_else(
-        || "-".to_owned(),
-        |stamp| stamp.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
-    )
+    local_time(begun_ms, "%Y-%m-%d %H:%M:%S").unwrap_or_else(|| "-".to_owned())
 }
 
 /// Tags as `NAME=VALUE`, separated by spaces.

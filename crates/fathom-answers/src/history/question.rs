@@ -1,11 +1,12 @@
 //! What `changes`, `check` and `fleet` have in common: their options, the series they are asked of, and how a
 //! change is put into words.
 
-use super::{condition, failed, open};
+use super::{condition, failed, local_time, open};
 use fathom_changes::{Cause, Change, Options, Point, Shape, Worse};
 use fathom_command::{Failure, arguments};
 use fathom_history::{Access, Condition, FigureName, Measure, Series};
 use fathom_stats::inference::Interval;
+use lexopt::Arg::{Long, Short};
 use lexopt::Parser;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -39,8 +40,31 @@ pub(super) struct Subject {
 }
 
 impl Question {
+    /// Reads the arguments of a subcommand. `own` takes the options that are not shared, by their names, and says false of
+    /// all others.
+    pub(super) fn read(
+        mut parser: Parser,
+        subcommand: &str,
+        mut own: impl FnMut(&str, &mut Parser) -> Result<bool, Failure>,
+    ) -> Result<Question, Failure> {
+        let mut question = Question::default();
+        while let Some(argument) = parser.next()? {
+            let name = match argument {
+                Long(name) => name.to_owned(),
+                Short('o') => "output".to_owned(),
+                other => return Err(other.unexpected().into()),
+            };
+            if !own(&name, &mut parser)? && !question.take(&name, &mut parser)? {
+                return Err(Failure::new(format!(
+                    "`--{name}` is not an option of fathom history {subcommand}"
+                )));
+            }
+        }
+        Ok(question)
+    }
+
     /// Takes an option that the subcommands share, by its name. False if it is none of them.
-    pub(super) fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, Failure> {
+    fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, Failure> {
         match name {
             "where" => self.conditions.push(condition(parser)?),
             "store" => self.store = Some(parser.value()?),
@@ -107,7 +131,7 @@ impl Subject {
         format!("{} of {job}{number} ({direction}){}", self.figure, self.place)
     }
 
-    /// The runs. One whose verdict is *wrong*, or that has no figure above 0, is no evidence.
+    /// The runs. One whose verdict is *wrong*, or whose figure is not above 0, does not count.
     pub(super) fn points(&self) -> Vec<Point> {
         let point = |point: &fathom_history::Point| Point {
             value: point.value,
@@ -125,12 +149,8 @@ impl Subject {
 
     /// The day of a run, or its number if the time is unknown.
     pub(super) fn day(&self, number: usize) -> String {
-        let begun = self.series.points.get(number).and_then(|point| i64::try_from(point.begun_ms).ok());
-        let stamp = begun.filter(|ms| *ms > 0).and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-        match stamp {
-            Some(stamp) => stamp.to_zoned(jiff::tz::TimeZone::system()).strftime("%-d %b %Y").to_string(),
-            None => format!("run {}", self.run(number)),
-        }
+        let begun = self.series.points.get(number).and_then(|point| local_time(point.begun_ms, "%-d %b %Y"));
+        begun.unwrap_or_else(|| format!("run {}", self.run(number)))
     }
 
     /// The change as a sentence: `since 14 Oct 2026, p99 of randread (read) +23 % [19, 27]; the same day the kernel went

@@ -9,32 +9,23 @@ use crate::report::put;
 use fathom_changes::{Analysis, Refusal};
 use fathom_command::{Failure, Streams, arguments};
 use fathom_history::Measure;
-use lexopt::Arg::{Long, Short};
 use lexopt::Parser;
 use std::path::PathBuf;
 
 /// The page if `--output` names no other.
 const OUTPUT: &str = "history.html";
 
-pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut question, mut output, mut title) = (Question::default(), None, None);
-    let mut force = false;
-    while let Some(argument) = parser.next()? {
-        let name = match argument {
-            Short('o') => "output".to_owned(),
-            Long(name) => name.to_owned(),
-            other => return Err(other.unexpected().into()),
-        };
-        match name.as_str() {
+pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+    let (mut output, mut title, mut force) = (None, None, false);
+    let question = Question::read(parser, "report", |name, parser| {
+        match name {
             "output" => output = Some(PathBuf::from(parser.value()?)),
-            "title" => title = Some(arguments::text(&mut parser, "--title")?),
+            "title" => title = Some(arguments::text(parser, "--title")?),
             "force" => force = true,
-            name if question.take(name, &mut parser)? => {}
-            name => {
-                return Err(Failure::new(format!("`--{name}` is not an option of fathom history report")));
-            }
+            _ => return Ok(false),
         }
-    }
+        Ok(true)
+    })?;
     let judged = judged(&question)?;
     let courses: Vec<Course> = judged.iter().map(|(subject, found)| course(subject, found)).collect();
     let title = title.unwrap_or_else(|| "Storage over time".to_owned());
@@ -48,12 +39,14 @@ pub(super) fn run(mut parser: Parser, streams: &mut Streams<'_>) -> Result<u8, F
 
 /// What is said of all series: the changes, or that there are none.
 fn lead(judged: &[Judged]) -> Vec<String> {
-    let is_changed =
-        |found: &Result<Analysis, Refusal>| found.as_ref().is_ok_and(|found| !found.changes.is_empty());
-    let changed = judged.iter().filter(|(_, found)| is_changed(found));
-    let mut lines: Vec<String> = changed.flat_map(|(subject, found)| told(subject, found)).collect();
-    let refused = judged.iter().filter(|(_, found)| found.is_err()).count();
-    let steady = judged.len() - refused - judged.iter().filter(|(_, found)| is_changed(found)).count();
+    let (mut lines, mut steady, mut refused) = (Vec::new(), 0, 0);
+    for (subject, found) in judged {
+        match found {
+            Err(_) => refused += 1,
+            Ok(found) if found.changes.is_empty() => steady += 1,
+            Ok(_) => lines.extend(told(subject, found)),
+        }
+    }
     if steady > 0 {
         lines.push(format!("No change in {steady} series."));
     }

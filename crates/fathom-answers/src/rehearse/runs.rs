@@ -25,7 +25,9 @@ impl Series for RecordedRehearsal {
 
     fn spec(&self, scale: f64, runner: &dyn Runner) -> Result<RunSpec, Failure> {
         let number = self.runs_at(scale).len();
-        spec_at(&self.plan, scale, number, runner)
+        let mut spec = spec_at(&self.plan, scale, number, runner)?;
+        spec.program.layers = scale.to_bits() == 1f64.to_bits() && compares_at_device(&self.plan);
+        Ok(spec)
     }
 
     fn line(
@@ -59,9 +61,7 @@ pub(super) fn spec_at(
     runner: &dyn Runner,
 ) -> Result<RunSpec, Failure> {
     let spec = base_job::read(&plan.job, false, runner)?;
-    let mut spec = base_job::read(&load::at_scale(plan, scale, number, &spec), false, runner)?;
-    spec.program.layers = scale.to_bits() == 1f64.to_bits() && compares_at_device(plan);
-    Ok(spec)
+    base_job::read(&load::at_scale(plan, scale, number, &spec), false, runner)
 }
 
 /// True if there are recorded latencies, and those of the target can be measured from the same point of its way:

@@ -104,16 +104,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let stopped = execute::execute(&mut recorder, streams, runner)?;
     let recorded = recorder.into_recorded();
     // The table is printed even if this failed.
-    let kept = keeper.map_or(Ok(()), |keeper| keep(&keeper, &path));
+    let kept = keeper.map_or(Ok(()), |keeper| keep(&keeper, &recorded, &path));
     let code = print(&options, &recorded, streams)?;
     kept?;
     Ok(stopped.unwrap_or(code))
 }
 
 /// Adds the finished runs of a results file to a history, as `fathom history add` does.
-fn keep(keeper: &Keeper, path: &Path) -> Result<(), Failure> {
-    let recorded: RecordedSweep = results_file::read(path)?;
-    let recorded = &recorded;
+fn keep(keeper: &Keeper, recorded: &RecordedSweep, path: &Path) -> Result<(), Failure> {
     let of_cell = |cell| {
         let runs = recorded.runs_of(cell).into_iter();
         runs.map(move |run| (recorded.plan.name_of(cell), run.report.clone()))

@@ -54,7 +54,10 @@ fn import_skips_what_is_no_result() {
     std::os::unix::fs::symlink(at.join("old"), at.join("old/loop")).expect("made");
     let done = history(at, "import old").run();
     assert_eq!(done.code(), 0, "{}", done.stderr);
-    assert_eq!(done.stdout, "5 runs added, 0 already there; 3 of 8 files skipped, which are no results\n");
+    assert_eq!(
+        done.stdout,
+        "5 runs added, 0 already there; 3 of 8 files skipped because they are not results\n"
+    );
     for name in ["notes.txt: no JSON in it", "other.json: ", "cut.json: "] {
         assert!(done.stderr.contains(&format!("skipped old/{name}")), "{}", done.stderr);
     }
