@@ -23,6 +23,7 @@ use crate::timeline::Timeline;
 use crate::verdict::VerdictReport;
 pub use crate::verification::VerificationReport;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The replay of a job's log, summed over all clones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -182,6 +183,10 @@ pub struct JobReport {
     pub options: Vec<(String, String)>,
     /// `description=`.
     pub description: Option<String>,
+    /// Kernel names of the block devices that hold its files, disks in place of partitions; after their host, as in
+    /// `alpha:nvme0n1`, in the report of several hosts. Empty before the final report.
+    #[serde(default)]
+    pub devices: BTreeSet<String>,
     /// Figures per direction.
     pub directions: PerDirection<DirectionReport>,
     /// Latency of syncs; its count is the number of syncs.
@@ -571,6 +576,7 @@ impl JobReport {
         self.clones += other.clones;
         // Like fio, a merged entry has the options of its last member.
         self.options.clone_from(&other.options);
+        self.devices.extend(other.devices.iter().cloned());
         if self.error.is_none() {
             self.error.clone_from(&other.error);
         }

@@ -35,6 +35,7 @@ pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
         eta_seconds: Some(job.eta_seconds),
         elapsed_seconds: Some(job.elapsed_seconds),
         options: job.options.clone(),
+        devices: job.devices.iter().cloned().collect(),
         runtime_ms: job.runtime_total_ms,
         usr_cpu: figure(user),
         sys_cpu: figure(system),

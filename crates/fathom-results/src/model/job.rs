@@ -51,6 +51,9 @@ pub struct JobResult {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub options: Vec<(String, String)>,
+    /// Kernel names of the block devices that hold its files; empty if unknown.
+    #[serde(deserialize_with = "lenient::parts", skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
     /// Reads; `None` if all directions are reported together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionResult>,

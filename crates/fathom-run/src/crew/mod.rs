@@ -39,6 +39,7 @@ use fathom_stats::report::{CpuReport, DiskReport, IdlenessReport};
 use fathom_sys::Errno;
 use fathom_sys::process::Ended;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -186,6 +187,9 @@ pub trait Machine {
     /// Change of each device's counters since the last call; members follow the array or volume that they
     /// belong to.
     fn look_at_disks(&mut self) -> Vec<LiveDisk>;
+
+    /// Kernel names of the block devices that hold a worker's files.
+    fn devices_of(&self, worker: usize) -> BTreeSet<String>;
 
     /// Description of the machine and of the storage below the files of the run.
     fn host(&self) -> HostReport;

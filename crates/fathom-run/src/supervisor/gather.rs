@@ -18,6 +18,7 @@ use fathom_stats::report::{
 use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms, wall_minus_monotonic_ns};
 use fathom_verify::verdict::CLASSES;
+use std::collections::BTreeSet;
 
 /// Why a report is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,8 @@ impl Supervisor<'_> {
                 let epoch = self.epoch_that_counts(index, &figures);
                 let moment = (!is_last).then(|| self.moment(index, &figures.state));
                 let ran = self.wall_span(index, &figures, wall_minus_monotonic);
-                (epoch, JobReport { moment, ran, ..self.clone_report(index, figures, eta_seconds) })
+                let devices = if is_last { self.crew.devices_of(index) } else { BTreeSet::new() };
+                (epoch, JobReport { moment, ran, devices, ..self.clone_report(index, figures, eta_seconds) })
             })
             .collect();
         let interval = match occasion {

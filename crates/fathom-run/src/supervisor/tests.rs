@@ -22,6 +22,7 @@ use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
 use fathom_sys::task::{Task, TaskState};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
@@ -249,6 +250,10 @@ impl Machine for Elsewhere {
 
     fn look_at_disks(&mut self) -> Vec<LiveDisk> {
         Vec::new()
+    }
+
+    fn devices_of(&self, _: usize) -> BTreeSet<String> {
+        BTreeSet::new()
     }
 
     fn host(&self) -> HostReport {

@@ -62,29 +62,26 @@ impl Sums {
 
     /// `host` is the owner of the jobs; empty if the jobs already name their host.
     fn add_jobs(&mut self, jobs: &[JobReport], host: &str) {
-        let names_host = |job: &mut JobReport| {
-            if let (Some(error), false) = (&mut job.error, host.is_empty()) {
+        let named = |theirs: &JobReport| {
+            let mut job = theirs.clone();
+            if host.is_empty() {
+                return job;
+            }
+            job.devices = job.devices.iter().map(|device| format!("{host}:{device}")).collect();
+            if let Some(error) = &mut job.error {
                 error.text = match &error.text[..] {
                     "" => host.to_owned(),
                     text => format!("{host}: {text}"),
                 };
             }
+            job
         };
         let absorb = |own: &mut JobReport, theirs: &JobReport| {
-            let is_first_error = own.error.is_none();
-            own.merge(theirs);
-            if is_first_error {
-                names_host(own);
-            }
+            own.merge(&named(theirs));
             // Each host determines its own steady state, so the merged report has none.
             own.steady_state = None;
         };
-        let take = |theirs: &JobReport| {
-            let mut job = theirs.clone();
-            names_host(&mut job);
-            job
-        };
-        join_with(&mut self.jobs, jobs, absorb, take);
+        join_with(&mut self.jobs, jobs, absorb, named);
     }
 
     fn add_groups(&mut self, groups: &[GroupReport]) {

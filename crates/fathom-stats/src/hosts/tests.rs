@@ -347,6 +347,7 @@ fn names_tell_the_host() {
         jobs: vec![JobReport {
             name: "a".into(),
             error: Some(JobError { code: 5, text: "file:x".into() }),
+            devices: ["sda".to_owned()].into(),
             ..JobReport::default()
         }],
         verification: vec![VerificationReport {
@@ -374,6 +375,7 @@ fn names_tell_the_host() {
     assert_eq!((disks, &*result.disks[1].members[0].name), (vec!["one:md0", "two:md0"], "two:sda"));
     assert_eq!(result.mounts[1].directory, "two:/mnt");
     assert_eq!(result.jobs[0].error.as_ref().map(|error| &*error.text), Some("one: file:x"));
+    assert!(result.jobs[0].devices.iter().eq(["one:sda", "two:sda"]), "{:?}", result.jobs[0].devices);
     assert_eq!((result.verification.len(), result.verification[0].checked_reads), (1, 4));
     assert_eq!(result.verification[0].listed_in, ["one:list", "two:list"]);
     assert_eq!((result.choices.len(), result.choices[0].processor_wait_ms), (1, Some(10)));

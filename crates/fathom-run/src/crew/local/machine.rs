@@ -20,6 +20,7 @@ use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{DiskReport, IdlenessReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -92,6 +93,10 @@ impl Machine for LocalCrew<'_> {
         self.disks.look()
     }
 
+    fn devices_of(&self, worker: usize) -> BTreeSet<String> {
+        self.region.worker(worker).devices().filter_map(name_of).collect()
+    }
+
     fn host(&self) -> HostReport {
         let mounts = mounts();
         HostReport {
@@ -126,8 +131,7 @@ impl LocalCrew<'_> {
             let Some((device, part_bytes, hole_bytes)) = self.region.worker(index).holes.found() else {
                 continue;
             };
-            let Some(directory) = directory_of(device) else { continue };
-            let device = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Some(device) = name_of(device) else { continue };
             // Clones of a job may use the same loop devices, so each device is listed once.
             match found.iter_mut().find(|own| own.job == worker.name && own.device == device) {
                 Some(own) => {
@@ -179,6 +183,11 @@ impl LocalCrew<'_> {
         }
         found
     }
+}
+
+/// Kernel name of a block device by its number; that of the disk for a partition.
+fn name_of(device: u64) -> Option<String> {
+    Some(directory_of(device)?.file_name()?.to_string_lossy().into_owned())
 }
 
 fn machine() -> HostReport {
