@@ -89,6 +89,5 @@ pub(crate) fn record(mut result: RunResult, cell: String, path: Option<&Path>, m
     if let Some(whole) = path.and_then(|path| std::path::absolute(path).ok()) {
         result.source = whole.display().to_string();
     }
-    let verdict = checks::judge(&result);
-    Record::new(&result, &verdict, tags)
+    Record::new(&result, checks::judge, tags)
 }

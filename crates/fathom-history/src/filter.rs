@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::value::Value;
+use std::collections::BTreeMap;
 
 /// Properties of runs, and the SQL that selects the runs that have the value `{}`.
 const PROPERTIES: [(&str, &str); 11] = [
@@ -63,6 +64,12 @@ impl Condition {
                 })
             }
         }
+    }
+
+    /// False if the condition names what a job was on, and the job with these attributes was on another one.
+    pub(crate) fn allows(&self, attributes: &BTreeMap<String, String>) -> bool {
+        let is_of_several = self.name == "host" && attributes.contains_key("hosts");
+        !is_of_several && attributes.get(&self.name).is_none_or(|found| *found == self.value)
     }
 
     /// True if a property of runs has this name, so that a tag of the name needs `tag.` before it.

@@ -12,6 +12,8 @@ mod figures;
 mod filter;
 pub mod fingerprint;
 mod histogram;
+mod jobs;
+mod kept;
 mod password;
 mod place;
 mod postgres;

@@ -189,7 +189,8 @@ impl Store {
         let of_run = [Value::Int(id)];
         let mut read = |sql: &str| self.query(sql, &of_run);
         let rows = read(
-            "SELECT name, reporting_group, host, fingerprint, options, error, error_message, limits FROM jobs WHERE run_id = $1 ORDER BY job",
+            "SELECT name, reporting_group, host, fingerprint, options, error, error_message, limits, on_host, on_device, devices, verdict
+             FROM job JOIN workload ON workload.id = workload_id WHERE run_id = $1 ORDER BY position",
         )?;
         let mut jobs: Vec<Job> = rows.iter().map(job).collect::<Result<_, _>>()?;
         let figures = read(
@@ -319,6 +320,10 @@ fn job(row: &Row) -> Result<Job, Error> {
         error: row.int(5)?,
         error_message: row.text(6)?,
         limits: row.text(7)?,
+        on_host: row.index(8)?,
+        on_device: row.index(9)?,
+        devices: row.text(10)?.split('+').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        verdict: row.text(11)?,
         ..Job::default()
     })
 }

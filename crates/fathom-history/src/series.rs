@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::figures::DIRECTIONS;
 use crate::filter::{self, Condition};
-use crate::query::{Listed, word};
+use crate::query::word;
 use crate::store::Store;
-use crate::value::Value;
+use crate::value::{Row, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -71,9 +71,9 @@ pub struct Point {
     pub begun_ms: u64,
     /// The value, in the unit that its name gives.
     pub value: f64,
-    /// The verdict on the run.
+    /// The verdict on the run, or on the part of it that is of the job's host.
     pub verdict: String,
-    /// What the run was on: host, kernel, device, model, firmware, serial, file_system, and the tags as `tag.NAME`.
+    /// What the job was on: host (of several together, their number as hosts), kernel, device, model, firmware, serial, file_system, and the tags as `tag.NAME`.
     /// Empty ones are left out.
     pub attributes: BTreeMap<String, String>,
 }
@@ -125,12 +125,25 @@ impl FigureName {
     }
 }
 
+/// Properties of the job that a value is of, by the names of conditions, in the order of the statement's columns.
+const OF_JOB: [(&str, &str); 6] = [
+    ("host", "host.name"),
+    ("kernel", "host.kernel"),
+    ("device", "job.devices"),
+    ("model", "device.model"),
+    ("firmware", "device.firmware"),
+    ("serial", "device.serial"),
+];
+
 /// A value before it is put into its series.
 struct Found {
     run: i64,
     /// Clone, name and fingerprint of the job, and the direction.
     key: (String, usize, i64, String),
     value: f64,
+    verdict: String,
+    /// What the job was on.
+    attributes: BTreeMap<String, String>,
 }
 
 impl Store {
@@ -141,16 +154,19 @@ impl Store {
         let condition = filter::sql(conditions, &mut values);
         let runs = self.without_jobs(&format!("SELECT run.id FROM run WHERE {condition}"), &values)?;
         let mut series: BTreeMap<(String, usize, i64, String), Vec<Point>> = BTreeMap::new();
-        for Found { run, key, value } in found {
+        for Found { run, key, value, verdict, mut attributes } in found {
             // A run that was added in the meantime is not among them.
             let Some(of_run) = runs.get(&run) else { continue };
-            series.entry(key).or_default().push(Point {
-                run,
-                begun_ms: of_run.begun_ms,
-                value,
-                verdict: of_run.verdict.clone(),
-                attributes: attributes(of_run),
-            });
+            if !conditions.iter().all(|condition| condition.allows(&attributes)) {
+                continue;
+            }
+            let tags = of_run.tags.iter().map(|(name, value)| (format!("tag.{name}"), value.clone()));
+            attributes.extend(tags);
+            if !of_run.file_system.is_empty() {
+                attributes.insert("file_system".to_owned(), of_run.file_system.clone());
+            }
+            let point = Point { run, begun_ms: of_run.begun_ms, value, verdict, attributes };
+            series.entry(key).or_default().push(point);
         }
         let made = series.into_iter().map(|((job, clone, direction, fingerprint), mut points)| {
             points.sort_by_key(|point| (point.begun_ms, point.run));
@@ -184,17 +200,24 @@ impl Store {
             format!(" AND x.direction_id = ${}", values.len())
         });
         let sql = format!(
-            "SELECT x.run_id, x.job, x.direction_id, job.name, workload.fingerprint, x.{value}
+            "SELECT x.run_id, x.job, x.direction_id, job.name, workload.fingerprint, x.{value}, job.verdict,
+                    CASE WHEN job.on_host IS NULL THEN (SELECT count(*) FROM run_host AS of_run WHERE of_run.run_id = job.run_id) ELSE 1 END,
+                    {of_job}
              FROM {table} AS x
              JOIN job ON job.run_id = x.run_id AND job.position = x.job
              JOIN workload ON workload.id = job.workload_id
-             WHERE x.run_id IN (SELECT run.id FROM run WHERE {condition}) AND {which}{}
+             LEFT JOIN run_host ON run_host.run_id = job.run_id AND run_host.position = job.on_host
+             LEFT JOIN host ON host.id = run_host.host_id
+             LEFT JOIN run_device ON run_device.run_id = job.run_id AND run_device.position = job.on_device
+             LEFT JOIN device ON device.id = run_device.device_id
+             WHERE x.run_id IN (SELECT run.id FROM run WHERE {condition}) AND {which}{direction}
              ORDER BY x.run_id, x.direction_id, x.job{order}",
-            direction.unwrap_or_default()
+            of_job = OF_JOB.map(|(_, column)| column).join(", "),
+            direction = direction.unwrap_or_default()
         );
         let mut found: Vec<Found> = Vec::new();
-        // Jobs of the same name in one run and direction are told apart by their order.
-        let mut clones: BTreeMap<(String, String), usize> = BTreeMap::new();
+        // Jobs of the same name in one run and direction, on the same host and device, are told apart by their order.
+        let mut clones: BTreeMap<[String; 4], usize> = BTreeMap::new();
         let mut last = None;
         for row in self.query(&sql, &values)? {
             let (run, job, direction) = (row.int(0)?, row.int(1)?, row.int(2)?);
@@ -206,27 +229,35 @@ impl Store {
             }
             last = Some((run, direction, job));
             let (name, fingerprint) = (row.text(3)?, row.text(4)?);
-            let clone = clones.entry((name.clone(), fingerprint.clone())).or_default();
-            found.push(Found { run, key: (name, *clone, direction, fingerprint), value: row.real(5)? });
+            let attributes = attributes(&row)?;
+            let of = |name: &str| attributes.get(name).cloned().unwrap_or_default();
+            let clone =
+                clones.entry([name.clone(), fingerprint.clone(), of("host"), of("device")]).or_default();
+            found.push(Found {
+                run,
+                key: (name, *clone, direction, fingerprint),
+                value: row.real(5)?,
+                verdict: row.text(6)?,
+                attributes,
+            });
             *clone += 1;
         }
         Ok(found)
     }
 }
 
-/// What a run was on, and its tags.
-fn attributes(run: &Listed) -> BTreeMap<String, String> {
-    let known = [
-        ("host", &run.host),
-        ("kernel", &run.kernel),
-        ("device", &run.device),
-        ("model", &run.model),
-        ("firmware", &run.firmware),
-        ("serial", &run.serial),
-        ("file_system", &run.file_system),
-    ];
-    let known = known.into_iter().filter(|(_, value)| !value.is_empty());
-    let known = known.map(|(name, value)| (name.to_owned(), value.clone()));
-    let tags = run.tags.iter().map(|(name, value)| (format!("tag.{name}"), value.clone()));
-    known.chain(tags).collect()
+/// What the job of a row was on. All hosts together have their number, as `hosts`.
+fn attributes(row: &Row) -> Result<BTreeMap<String, String>, Error> {
+    let mut all = BTreeMap::new();
+    for (column, (name, _)) in (8..).zip(OF_JOB) {
+        let value = row.text(column)?;
+        if !value.is_empty() {
+            all.insert(name.to_owned(), value);
+        }
+    }
+    let hosts = row.count(7)?;
+    if hosts > 1 {
+        all.insert("hosts".to_owned(), hosts.to_string());
+    }
+    Ok(all)
 }

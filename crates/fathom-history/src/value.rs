@@ -60,6 +60,14 @@ impl Row {
         Ok(u64::try_from(self.int(column)?).unwrap_or(0))
     }
 
+    /// A position; `None` for a missing one.
+    pub(crate) fn index(&self, column: usize) -> Result<Option<usize>, Error> {
+        match self.0.get(column) {
+            Some(Value::Null) => Ok(None),
+            _ => Ok(usize::try_from(self.int(column)?).ok()),
+        }
+    }
+
     pub(crate) fn real(&self, column: usize) -> Result<f64, Error> {
         match self.0.get(column) {
             Some(Value::Real(number)) => Ok(*number),
@@ -87,4 +95,9 @@ impl Row {
     fn unexpected(&self, column: usize, wanted: &str) -> Error {
         Error::Damaged { what: format!("column {} of a row is not {wanted}", column + 1) }
     }
+}
+
+/// Text without NUL, which PostgreSQL does not store.
+pub(crate) fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }

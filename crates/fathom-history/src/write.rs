@@ -184,12 +184,15 @@ impl Store {
             (&job.name).into(),
             job.reporting_group.into(),
             (&job.host).into(),
+            place(job.on_host),
+            place(job.on_device),
+            (&job.devices.join("+")).into(),
+            (&job.verdict).into(),
             job.error.into(),
             (&job.error_message).into(),
             (&job.limits).into(),
         ];
-        const COLUMNS: &str =
-            "job (run_id, position, workload_id, name, reporting_group, host, error, error_message, limits)";
+        const COLUMNS: &str = "job (run_id, position, workload_id, name, reporting_group, host, on_host, on_device, devices, verdict, error, error_message, limits)";
         self.insert(COLUMNS, &[row])?;
         let mut rows = Vec::new();
         for figure in &job.figures {
@@ -261,6 +264,11 @@ impl Store {
 fn first_id(rows: &[crate::value::Row]) -> Result<i64, Error> {
     let row = rows.first().ok_or_else(|| Error::Damaged { what: "a new row has no number".to_owned() })?;
     row.int(0)
+}
+
+/// An index as a position in a table.
+fn place(index: Option<usize>) -> Value {
+    index.map_or(Value::Null, |index| Value::Int(index as i64))
 }
 
 fn index(all: &[&str], word: &str) -> Value {

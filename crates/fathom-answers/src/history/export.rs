@@ -3,6 +3,7 @@
 use super::{condition, failed, open, tags};
 use crate::table::quoted;
 use fathom_command::{Failure, NewFile, Streams, arguments};
+use fathom_history::record::Job;
 use fathom_history::{Access, StoredRun};
 use lexopt::Arg::{Long, Short};
 use lexopt::Parser;
@@ -75,46 +76,42 @@ fn write(
 /// The figures and percentiles of a run.
 fn rows(run: &StoredRun) -> String {
     let record = &run.record;
-    let (host, device) = (record.hosts.first(), record.devices.first());
-    let of_host =
-        |take: fn(&fathom_history::record::Host) -> &String| host.map(take).cloned().unwrap_or_default();
-    let of_device =
-        |take: fn(&fathom_history::record::Device) -> &String| device.map(take).cloned().unwrap_or_default();
-    let start = [
-        run.id.to_string(),
-        record.begun_ms.to_string(),
-        record.program.clone(),
-        record.verdict.clone(),
-        record.fingerprint.clone(),
-        of_host(|host| &host.name),
-        of_host(|host| &host.kernel),
-        of_device(|device| &device.name),
-        of_device(|device| &device.model),
-        of_device(|device| &device.firmware),
-        of_device(|device| &device.serial),
-        tags(&record.tags),
-    ]
-    .map(|cell| quoted(&cell))
-    .join(",");
     let mut text = String::new();
     for job in &record.jobs {
-        let name = quoted(&job.name);
+        let start = start_of_rows(run, job);
         for figure in &job.figures {
-            text.push_str(&format!(
-                "{start},{name},{},{},{}\n",
-                figure.direction,
-                quoted(&figure.name),
-                figure.value
-            ));
+            let name = quoted(&figure.name);
+            text.push_str(&format!("{start},{},{name},{}\n", figure.direction, figure.value));
         }
         for latency in &job.latencies {
             for (percent, ns) in &latency.percentiles {
-                text.push_str(&format!(
-                    "{start},{name},{},{}_p{percent}_ns,{ns}\n",
-                    latency.direction, latency.latency
-                ));
+                let name = format!("{}_p{percent}_ns", latency.latency);
+                text.push_str(&format!("{start},{},{name},{ns}\n", latency.direction));
             }
         }
     }
     text
+}
+
+/// The run, and what a job was on.
+fn start_of_rows(run: &StoredRun, job: &Job) -> String {
+    let record = &run.record;
+    let host = job.on_host.and_then(|index| record.hosts.get(index)).cloned().unwrap_or_default();
+    let device = job.on_device.and_then(|index| record.devices.get(index)).cloned().unwrap_or_default();
+    let cells = [
+        run.id.to_string(),
+        record.begun_ms.to_string(),
+        record.program.clone(),
+        job.verdict.clone(),
+        record.fingerprint.clone(),
+        host.name,
+        host.kernel,
+        job.devices.join("+"),
+        device.model,
+        device.firmware,
+        device.serial,
+        tags(&record.tags),
+        job.name.clone(),
+    ];
+    cells.map(|cell| quoted(&cell)).join(",")
 }

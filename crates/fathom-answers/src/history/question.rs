@@ -182,8 +182,9 @@ impl Subject {
 fn by_place(series: Series) -> Vec<(String, Series)> {
     let mut parts: BTreeMap<String, Series> = BTreeMap::new();
     for point in series.points {
-        let known = ["host", "device"].into_iter().filter_map(|name| point.attributes.get(name));
-        let place: String = known.map(|name| format!(" on {name}")).collect();
+        let names = [("host", ""), ("hosts", " hosts"), ("device", "")];
+        let known = names.iter().filter_map(|(name, noun)| Some((point.attributes.get(*name)?, noun)));
+        let place: String = known.map(|(name, noun)| format!(" on {name}{noun}")).collect();
         let part = parts.entry(place).or_insert_with(|| Series {
             job: series.job.clone(),
             clone: series.clone,

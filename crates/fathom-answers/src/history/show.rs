@@ -27,12 +27,18 @@ fn text(run: &StoredRun) -> String {
     // A run that stored itself need not have a file.
     lines.extend((!record.source.is_empty()).then(|| format!("from {}", record.source)));
     lines.push(format!("fingerprint {}", record.fingerprint));
-    lines.extend(record.hosts.iter().map(|host| match host.kernel.is_empty() {
-        true => format!("host {}", host.name),
-        false => format!(
-            "host {}: {}, {} processors ({})",
-            host.name, host.kernel, host.processors, host.processor
-        ),
+    let is_one = record.hosts.len() == 1;
+    lines.extend(record.hosts.iter().map(|host| {
+        let name = match is_one || host.label == host.name {
+            true => host.name.clone(),
+            false => format!("{} ({})", host.label, host.name),
+        };
+        match host.kernel.is_empty() {
+            true => format!("host {name}"),
+            false => {
+                format!("host {name}: {}, {} processors ({})", host.kernel, host.processors, host.processor)
+            }
+        }
     }));
     lines.extend(record.devices.iter().map(|device| {
         let known = [("", &device.model), ("firmware ", &device.firmware), ("serial ", &device.serial)];
@@ -40,7 +46,8 @@ fn text(run: &StoredRun) -> String {
         let parts: Vec<String> = known.map(|(word, text)| format!("{word}{text}")).collect();
         let size = (device.size_bytes > 0).then(|| figures::size(device.size_bytes));
         let all: Vec<String> = parts.into_iter().chain(size).collect();
-        format!("device {}{}{}", device.name, if all.is_empty() { "" } else { ": " }, all.join(", "))
+        let at = if device.host.is_empty() || is_one { "" } else { &format!("{}:", device.host) };
+        format!("device {at}{}{}{}", device.name, if all.is_empty() { "" } else { ": " }, all.join(", "))
     }));
     lines.extend(
         record
@@ -58,7 +65,7 @@ fn text(run: &StoredRun) -> String {
 
 fn errors(jobs: &[Job]) -> String {
     let failed = jobs.iter().filter(|job| job.error != 0);
-    failed.map(|job| format!("{}: error {} {}\n", job.name, job.error, job.error_message)).collect()
+    failed.map(|job| format!("{}: error {} {}\n", name_of(job), job.error, job.error_message)).collect()
 }
 
 /// A row per job and direction.
@@ -94,7 +101,7 @@ fn table(jobs: &[Job]) -> Table {
             };
             let told = |value: Option<f64>, form: fn(f64) -> String| value.map_or("-".to_owned(), form);
             table.row(vec![
-                job.name.clone(),
+                name_of(job),
                 direction.to_owned(),
                 told(figure("bytes_per_second"), figures::bandwidth),
                 told(figure("iops"), figures::count),
@@ -107,6 +114,14 @@ fn table(jobs: &[Job]) -> Table {
         }
     }
     table
+}
+
+/// Name of a job, with its host in a run over several.
+fn name_of(job: &Job) -> String {
+    match job.host.as_str() {
+        "" => job.name.clone(),
+        host => format!("{} on {host}", job.name),
+    }
 }
 
 fn at(latency: Option<&Latency>, percent: f64) -> Option<f64> {

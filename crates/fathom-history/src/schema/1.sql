@@ -85,7 +85,14 @@ CREATE TABLE job (
     workload_id BIGINT NOT NULL REFERENCES workload (id),
     name TEXT NOT NULL,
     reporting_group BIGINT NOT NULL,
+    -- Label of the host.
     host TEXT NOT NULL,
+    -- Positions in run_host and run_device; NULL for several.
+    on_host BIGINT,
+    on_device BIGINT,
+    -- Names of all its devices, separated by +.
+    devices TEXT NOT NULL,
+    verdict TEXT NOT NULL,
     error BIGINT NOT NULL,
     error_message TEXT NOT NULL,
     limits TEXT NOT NULL,
@@ -162,9 +169,15 @@ LEFT JOIN device ON device.id = run_device.device_id
 LEFT JOIN run_file_system ON run_file_system.run_id = run.id AND run_file_system.position = 0;
 
 CREATE VIEW jobs AS
-SELECT job.run_id, job.position AS job, job.name, job.reporting_group, job.host, workload.fingerprint,
+SELECT job.run_id, job.position AS job, job.name, job.reporting_group, job.host AS label, host.name AS host, host.kernel,
+       job.devices AS device, device.model, device.firmware, device.serial, job.verdict, workload.fingerprint,
        workload.options, job.limits, job.error, job.error_message
-FROM job JOIN workload ON workload.id = job.workload_id;
+FROM job
+JOIN workload ON workload.id = job.workload_id
+LEFT JOIN run_host ON run_host.run_id = job.run_id AND run_host.position = job.on_host
+LEFT JOIN host ON host.id = run_host.host_id
+LEFT JOIN run_device ON run_device.run_id = job.run_id AND run_device.position = job.on_device
+LEFT JOIN device ON device.id = run_device.device_id;
 
 CREATE VIEW figures AS
 SELECT figure.run_id, figure.job, job.name AS job_name, direction.name AS direction, figure_name.name AS figure,
