@@ -173,6 +173,11 @@ impl Table {
     /// An HTML table, with headings marked for screen readers. If it is wider than the screen, it can be
     /// scrolled with the keyboard.
     pub(crate) fn html(&self) -> Markup {
+        self.html_with(&|_, cell| html! { (cell) })
+    }
+
+    /// The same table with cells that are more than their text; `of_cell` is told the heading of the column.
+    pub(crate) fn html_with(&self, of_cell: &dyn Fn(&str, &str) -> Markup) -> Markup {
         let class = |column: usize| (self.align(column) == Align::Right).then_some("right");
         html! {
             div.scroll tabindex="0" role="region" aria-label={ "Table: " (self.name()) } { table {
@@ -183,7 +188,7 @@ impl Table {
                 } }
                 tbody { @for row in &self.rows { tr {
                     @for column in 0..self.columns.len() {
-                        @let cell = self.cell(row, column);
+                        @let cell = of_cell(&self.columns[column].0, self.cell(row, column));
                         @if column == 0 { th scope="row" class=[class(column)] { (cell) } }
                         @else { td class=[class(column)] { (cell) } }
                     }

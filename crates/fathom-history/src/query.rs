@@ -95,7 +95,7 @@ impl Store {
     }
 
     /// Descriptions of runs, in this order. Runs that do not exist are left out.
-    pub(crate) fn described(&mut self, ids: &[i64]) -> Result<Vec<Listed>, Error> {
+    pub fn described(&mut self, ids: &[i64]) -> Result<Vec<Listed>, Error> {
         let mut found: BTreeMap<i64, Listed> = BTreeMap::new();
         for part in ids.chunks(MOST_RUNS) {
             let values: Vec<Value> = part.iter().map(|&id| id.into()).collect();
@@ -113,6 +113,25 @@ impl Store {
             }
         }
         Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+    }
+
+    /// Findings of these runs, by their numbers. Runs without any are left out.
+    pub fn findings(&mut self, ids: &[i64]) -> Result<BTreeMap<i64, Vec<Finding>>, Error> {
+        let mut found: BTreeMap<i64, Vec<Finding>> = BTreeMap::new();
+        for part in ids.chunks(MOST_RUNS) {
+            let values: Vec<Value> = part.iter().map(|&id| id.into()).collect();
+            let rows = self.query(
+                &format!(
+                    "SELECT code, severity, job, direction, text, run_id FROM finding WHERE run_id IN ({}) ORDER BY run_id, position",
+                    numbers(1, part.len())
+                ),
+                &values,
+            )?;
+            for row in &rows {
+                found.entry(row.int(5)?).or_default().push(finding(row)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Descriptions of the runs whose numbers are in `set`, SQL with these values, but for the names of their jobs.

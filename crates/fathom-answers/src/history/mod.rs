@@ -12,6 +12,7 @@ mod list;
 mod question;
 mod remove;
 mod report;
+mod runs;
 mod show;
 
 use crate::Command;

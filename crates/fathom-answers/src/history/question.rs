@@ -4,7 +4,7 @@
 use super::{condition, failed, local_time, open};
 use fathom_changes::{Cause, Change, Options, Point, Shape, Worse};
 use fathom_command::{Failure, arguments};
-use fathom_history::{Access, Condition, FigureName, Measure, Series};
+use fathom_history::{Access, Condition, FigureName, Measure, Series, Store};
 use fathom_stats::inference::Interval;
 use lexopt::Arg::{Long, Short};
 use lexopt::Parser;
@@ -83,9 +83,14 @@ impl Question {
         Ok(true)
     }
 
+    /// Opens the store for reading.
+    pub(super) fn store(&self) -> Result<Store, Failure> {
+        open(self.store.as_ref(), Access::Read)
+    }
+
     /// Reads the series from the store.
     pub(super) fn subjects(&self) -> Result<Vec<Subject>, Failure> {
-        let mut store = open(self.store.as_ref(), Access::Read)?;
+        let mut store = self.store()?;
         let usual = USUAL.map(str::to_owned);
         let figures = if self.figures.is_empty() { usual.as_slice() } else { &self.figures };
         let mut subjects = Vec::new();

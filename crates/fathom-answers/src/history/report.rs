@@ -2,10 +2,11 @@
 
 use super::changes::{Judged, judged, told};
 use super::question::{Question, Subject};
-use super::time;
+use super::{runs, time};
 use crate::report::chart::scale::Unit;
 use crate::report::history::{Course, Level, Run, page};
 use crate::report::put;
+use crate::report::runs::Said;
 use fathom_changes::{Analysis, Refusal};
 use fathom_command::{Failure, Streams, arguments};
 use fathom_history::Measure;
@@ -28,32 +29,40 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
     })?;
     let judged = judged(&question)?;
     let courses: Vec<Course> = judged.iter().map(|(subject, found)| course(subject, found)).collect();
+    let entries = runs::entries(&mut question.store()?, &judged)?;
     let title = title.unwrap_or_else(|| "Storage over time".to_owned());
     put(
         &output.unwrap_or_else(|| PathBuf::from(OUTPUT)),
-        &page(&title, &lead(&judged), &courses),
+        &page(&title, &lead(&judged), &courses, &entries),
         force,
         streams,
     )
 }
 
 /// What is said of all series: the changes, or that there are none.
-fn lead(judged: &[Judged]) -> Vec<String> {
+fn lead(judged: &[Judged]) -> Vec<Said> {
     let (mut lines, mut steady, mut refused) = (Vec::new(), 0, 0);
     for (subject, found) in judged {
         match found {
             Err(_) => refused += 1,
             Ok(found) if found.changes.is_empty() => steady += 1,
-            Ok(_) => lines.extend(told(subject, found)),
+            Ok(_) => lines.extend(said(subject, found)),
         }
     }
     if steady > 0 {
-        lines.push(format!("No change in {steady} series."));
+        lines.push(format!("No change in {steady} series.").into());
     }
     if refused > 0 {
-        lines.push(format!("No answer for {refused} series: the reasons are above their charts."));
+        lines.push(format!("No answer for {refused} series: the reasons are above their charts.").into());
     }
     lines
+}
+
+/// What is said of a series, with the runs at which it changed.
+fn said(subject: &Subject, found: &Result<Analysis, Refusal>) -> Vec<Said> {
+    let changes = found.iter().flat_map(|found| &found.changes);
+    let mut runs = changes.map(|change| subject.run(change.number));
+    told(subject, found).into_iter().map(|text| Said { text, run: runs.next() }).collect()
 }
 
 fn course(subject: &Subject, found: &Result<Analysis, Refusal>) -> Course {
@@ -73,7 +82,7 @@ fn course(subject: &Subject, found: &Result<Analysis, Refusal>) -> Course {
         unit: unit_of(subject.measure),
         runs: runs.collect(),
         levels: levels.collect(),
-        told: told(subject, found),
+        told: said(subject, found),
     }
 }
 

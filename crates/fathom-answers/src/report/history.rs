@@ -1,11 +1,13 @@
 //! The page of a history: each figure over the runs, with its levels and where they changed.
 
+use super::chart::links::Linked;
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Figure, Series};
 use super::charts::{TABLE_ROWS, charts};
-use super::shell::{self, sentences};
+use super::runs::{Entries, Links, Said, linked, said};
+use super::shell;
 use crate::table::{Align, Table};
-use maud::html;
+use maud::{Markup, html};
 
 /// Styles of the lines.
 const RUNS: usize = 0;
@@ -23,7 +25,7 @@ pub(crate) struct Course {
     /// The levels, in order of time.
     pub(crate) levels: Vec<Level>,
     /// What is said of it.
-    pub(crate) told: Vec<String>,
+    pub(crate) told: Vec<Said>,
 }
 
 /// A run of a course.
@@ -50,26 +52,37 @@ pub(crate) struct Level {
     pub(crate) ends: Option<(f64, f64)>,
 }
 
-/// The page of these courses. `lead` is what is said of all of them.
-pub(crate) fn page(title: &str, lead: &[String], courses: &[Course]) -> String {
-    let ids: Vec<String> = (1..=courses.len()).map(|number| format!("course-{number}")).collect();
+/// The page of these courses. `lead` is what is said of all of them, and `entries` are their runs.
+pub(crate) fn page(title: &str, lead: &[Said], courses: &[Course], entries: &Entries) -> String {
     let mut links = vec![("answer".to_owned(), "What changed".to_owned())];
-    links.extend(ids.iter().cloned().zip(courses.iter().map(|course| course.title.clone())));
-    let body = html! {
+    links.extend(courses.iter().enumerate().map(|(index, course)| (id_of(index), course.title.clone())));
+    links.push(("runs".to_owned(), "Runs".to_owned()));
+    let body = html! { (sections(lead, courses, &entries.links())) (entries.section(courses)) };
+    shell::shell(title, &links, &body)
+}
+
+fn id_of(index: usize) -> String {
+    format!("course-{}", index + 1)
+}
+
+/// What changed, and a section per course. Marks and changes have links to their runs.
+pub(crate) fn sections(lead: &[Said], courses: &[Course], links: Links<'_>) -> Markup {
+    html! {
         section aria-labelledby="answer" {
             h2 id="answer" { "What changed" }
-            div.verdict { ul { @for sentence in lead { li { (sentence) } } } }
+            div.verdict { ul { (said(lead, links)) } }
+            p { "Each mark is a link to its run. In a chart with the focus, Enter opens the run at the cursor." }
             @if courses.len() > 1 { (matrix(courses).html()) }
         }
-        @for (course, id) in courses.iter().zip(&ids) {
+        @for (index, course) in courses.iter().enumerate() {
+            @let id = id_of(index);
             section aria-labelledby=(id) {
                 h2 id=(id) { (course.title) }
-                (sentences(&course.told))
-                (charts([figure(course, &format!("{id}-chart"))]))
+                @if !course.told.is_empty() { ul.notes { (said(&course.told, links)) } }
+                (charts([figure(course, &format!("{id}-chart"), links)]))
             }
         }
-    };
-    shell::shell(title, &links, &body)
+    }
 }
 
 /// All courses in one table: where they began, where they are, and how far they have gone.
@@ -101,13 +114,8 @@ fn matrix(courses: &[Course]) -> Table {
 }
 
 /// The chart of a course: a mark per run, and a line per level with the interval of its median.
-fn figure(course: &Course, id: &str) -> Figure {
+fn figure(course: &Course, id: &str, links: Links<'_>) -> Figure {
     let place = |index: usize| index as f64 + 1.0;
-    let series = |is_evidence: bool| {
-        let runs = course.runs.iter().enumerate().filter(|(_, run)| run.is_evidence == is_evidence);
-        let points = runs.map(|(index, run)| (place(index), run.value)).collect();
-        Series { name: "runs".to_owned(), style: RUNS, points }
-    };
     let ends = course.levels.iter().filter_map(|level| level.ends).flat_map(|(low, high)| [low, high]);
     let x = Axis {
         label: "run, the oldest first".to_owned(),
@@ -120,8 +128,7 @@ fn figure(course: &Course, id: &str) -> Figure {
         unit: course.unit,
     };
     let mut chart = Chart::new(&course.title, x, y);
-    chart.marks(&series(true), false);
-    chart.marks(&series(false), true);
+    chart.linked_marks(marks(course, links), RUNS);
     let levels = course.levels.iter().flat_map(|level| {
         let (first, last) = level.runs;
         [(place(first) - 0.5, level.centre), (place(last) + 0.5, level.centre)]
@@ -133,17 +140,25 @@ fn figure(course: &Course, id: &str) -> Figure {
         Some((place(level.runs.0 + level.runs.1) / 2.0 + 0.5, low, high))
     });
     chart.intervals(&intervals.collect::<Vec<_>>(), LEVELS, (0, 1));
-    chart.stops_at(&stops(course));
-    chart.figure(id, &table(course))
+    let table = table(course).html_with(&|heading, cell| match heading {
+        "run" => linked(cell, links),
+        _ => html! { (cell) },
+    });
+    chart.figure_with(id, table)
 }
 
-/// What the cursor says at each run.
-fn stops(course: &Course) -> Vec<(f64, String)> {
+/// The runs in the chart, with what the cursor says at each.
+fn marks(course: &Course, links: Links<'_>) -> Vec<Linked> {
     let runs = course.runs.iter().enumerate();
     runs.map(|(index, run)| {
         let doubt = if run.is_evidence { "" } else { " (wrong: no evidence)" };
-        let told = format!("run {}, {}: {}{doubt}", run.number, run.time, course.unit.text(run.value));
-        (index as f64 + 1.0, told)
+        Linked {
+            x: index as f64 + 1.0,
+            y: run.value,
+            told: format!("run {}, {}: {}{doubt}", run.number, run.time, course.unit.text(run.value)),
+            href: links(run.number),
+            is_hollow: !run.is_evidence,
+        }
     })
     .collect()
 }
@@ -173,6 +188,7 @@ fn table(course: &Course) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::runs::Entry;
     use super::*;
 
     #[test]
@@ -193,12 +209,21 @@ mod tests {
             unit: Unit::Latency,
             runs: (1..=12).map(run).collect(),
             levels: vec![level(0, 5, 100_000.0), level(6, 11, 123_000.0)],
-            told: vec!["since night 7, +23 %".to_owned()],
+            told: vec![Said { text: "since night 7, +23 %".to_owned(), run: Some(7) }],
         };
-        let page = page("Nights", &["one <change>".to_owned()], &[course("p99 of a"), course("p99 of b")]);
+        let entry = |number| Entry { number, ..Entry::default() };
+        let entries = Entries { runs: (3..=12).map(entry).collect(), left_out: 2 };
+        let lead = ["one <change>".to_owned().into()];
+        let page = page("Nights", &lead, &[course("p99 of a"), course("p99 of b")], &entries);
         assert_eq!(page.matches("<figure ").count(), 2);
         assert_eq!(page.matches("class=\"mark s0\"").count(), 22, "the runs that count");
         assert_eq!(page.matches("class=\"hollow s0\"").count(), 2, "the wrong ones");
+        assert_eq!(
+            page.matches("<a href=\"#run-4\" tabindex=\"-1\" aria-label=\"run 4, night 4: 100 µs").count(),
+            2
+        );
+        assert!(page.contains("+23 % (<a href=\"#run-7\">run 7</a>)") && page.contains("<tr id=\"run-7\">"));
+        assert!(!page.contains("#run-2\""), "a run without an entry has no links");
         for wanted in ["one &lt;change&gt;", "run 4, night 4: 100 µs (wrong: no evidence)", "+23.0 %"] {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }
@@ -212,8 +237,8 @@ mod tests {
             unit: Unit::Count,
             runs: vec![run],
             levels: Vec::new(),
-            told: vec!["not enough runs".to_owned()],
+            told: vec!["not enough runs".to_owned().into()],
         };
-        assert!(page("x", &[], &[course]).contains("not enough runs"));
+        assert!(page("x", &[], &[course], &Entries::default()).contains("not enough runs"));
     }
 }

@@ -10,6 +10,7 @@ mod intervals;
 mod page;
 mod pts;
 mod rehearse;
+pub(crate) mod runs;
 mod shell;
 mod sweep;
 

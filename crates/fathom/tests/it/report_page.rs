@@ -23,7 +23,7 @@ fn page_of(directory: &Path, job: &str, format: &str) -> (PathBuf, Value) {
 
 /// The page made no requests and logged no errors.
 #[track_caller]
-fn check_silence(browser: &Browser, page: &Path) {
+pub(crate) fn check_silence(browser: &Browser, page: &Path) {
     let own = format!("file://{}", page.display());
     for event in &browser.events {
         let method = event["method"].as_str().unwrap_or_default();

@@ -366,7 +366,8 @@ fn what_would_be_lost_is_typed_not_clicked() {
     check_silence(&browser, &served, &["428"]);
 }
 
-const CONTRAST: &str = "(() => { const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => { x /= 255; \
+/// The lowest contrast of any text of the page with its background.
+pub(crate) const CONTRAST: &str = "(() => { const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => { x /= 255; \
     return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] }; \
     const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; \
     if (!/, 0\\)/.test(c)) return c } return 'rgb(255,255,255)' }; \

@@ -11,12 +11,22 @@ for (const chart of document.querySelectorAll("svg[data-stops]")) {
     at = Math.max(0, Math.min(stops.length - 1, index));
     cursor.setAttribute("transform", `translate(${stops[at][0]} 0)`);
     cursor.setAttribute("visibility", "visible");
-    told.textContent = stops[at][1];
+    const [, text, href] = stops[at];
+    if (href) {
+      const link = document.createElement("a");
+      link.href = href;
+      link.textContent = text;
+      told.replaceChildren(link);
+    } else {
+      told.textContent = text;
+    }
   };
-  const hide = () => {
+  const clear = () => {
     cursor.setAttribute("visibility", "hidden");
     told.textContent = "";
   };
+  // A link remains, so that it can be reached with Tab, or touched.
+  const hide = () => told.querySelector("a") || clear();
   const nearest = (event) => {
     const box = chart.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width;
@@ -36,7 +46,8 @@ for (const chart of document.querySelectorAll("svg[data-stops]")) {
     End: () => stops.length - 1,
   };
   chart.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") return hide();
+    if (event.key === "Escape") return clear();
+    if (event.key === "Enter" && event.target === chart && stops[at]?.[2]) location.href = stops[at][2];
     if (!(event.key in keys) || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     show(keys[event.key]());

@@ -24,6 +24,8 @@ pub(crate) struct Figure {
     pub(super) drawing: Markup,
     /// Cursor positions along x, and the text to show at each.
     pub(super) stops: Vec<(f64, String)>,
+    /// Where each of them leads to, if they are linked; otherwise empty.
+    pub(super) hrefs: Vec<Option<String>>,
     /// The same figures as a table, for screen readers.
     pub(super) table: Markup,
 }
@@ -47,6 +49,18 @@ impl Figure {
             }
         };
         drawn.0 + "\n"
+    }
+
+    /// The stops as the script of the page reads them: place, text, and where it leads to.
+    fn stops(&self) -> Vec<serde_json::Value> {
+        let stop = |(index, (x, told)): (usize, &(f64, String))| {
+            let place = (x * 10.0).round() / 10.0;
+            match self.hrefs.get(index).and_then(Option::as_ref) {
+                Some(href) => serde_json::json!([place, told, href]),
+                None => serde_json::json!([place, told]),
+            }
+        };
+        self.stops.iter().enumerate().map(stop).collect()
     }
 
     /// The legend of a file, and the number of lines that it takes.
@@ -84,9 +98,9 @@ fn style_of_file() -> String {
 /// Renders the chart as part of a page.
 impl Render for Figure {
     fn render_to(&self, markup: &mut String) {
-        let stops: Vec<serde_json::Value> =
-            self.stops.iter().map(|(x, told)| serde_json::json!([(x * 10.0).round() / 10.0, told])).collect();
-        let stops = serde_json::Value::from(stops).to_string();
+        let stops = serde_json::Value::from(self.stops()).to_string();
+        // The children of an image are hidden from screen readers, and links are not to be.
+        let role = if self.hrefs.is_empty() { "img" } else { "group" };
         let (title, told) = (format!("{}-title", self.id), format!("{}-told", self.id));
         html! {
             figure.chart id=(self.id) {
@@ -97,7 +111,7 @@ impl Render for Figure {
                         (name)
                     } }
                 } }
-                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" tabindex="0" aria-labelledby=(title)
+                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role=(role) tabindex="0" aria-labelledby=(title)
                     aria-describedby=(told) data-stops=(stops) {
                     (self.drawing)
                     path.cursor d={ "M0 " (TOP) "V" (HEIGHT - BOTTOM) } visibility="hidden" {}
@@ -123,6 +137,7 @@ mod tests {
             legend,
             drawing: html! { path.line.s0 d="M0 0" {} },
             stops: Vec::new(),
+            hrefs: Vec::new(),
             table: html! {},
         };
         let file = figure.file();

@@ -3,6 +3,7 @@
 
 mod figure;
 pub(crate) mod heat;
+pub(crate) mod links;
 pub(crate) mod places;
 pub(crate) mod scale;
 
@@ -64,6 +65,8 @@ pub(crate) struct Chart {
     legend: Vec<(String, usize)>,
     /// Cursor positions along x, and the text to show at each.
     stops: Vec<(f64, String)>,
+    /// Where each stop leads to, if stops are linked; otherwise empty.
+    hrefs: Vec<Option<String>>,
 }
 
 impl Chart {
@@ -75,6 +78,7 @@ impl Chart {
             body: PreEscaped::default(),
             legend: Vec::new(),
             stops: Vec::new(),
+            hrefs: Vec::new(),
         }
     }
 
@@ -284,6 +288,11 @@ impl Chart {
 
     /// Completes the figure. `id` is unique in its page, and `table` holds the same figures for screen readers.
     pub(crate) fn figure(self, id: &str, table: &Table) -> Figure {
+        self.figure_with(id, table.html())
+    }
+
+    /// Completes the figure with a table that is drawn already.
+    pub(crate) fn figure_with(self, id: &str, table: Markup) -> Figure {
         let drawing = html! { (self.grid()) (self.body) };
         Figure {
             id: id.to_owned(),
@@ -291,7 +300,8 @@ impl Chart {
             legend: self.legend,
             drawing,
             stops: self.stops,
-            table: table.html(),
+            hrefs: self.hrefs,
+            table,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `fathom history`: results in a store, on real databases.
 
 mod answers;
+mod page;
 mod places;
 mod run;
 mod server;
