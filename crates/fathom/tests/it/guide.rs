@@ -41,6 +41,8 @@ impl Reader {
         let finished = Launch::of(Path::new("/usr/bin/env"), &self.directory)
             .argument(format!("PATH={}:{path}", self.programs.display()))
             .argument("LC_ALL=C.UTF-8")
+            // Each command has another shell, so what a page exports is gone; and the user's own history is not theirs.
+            .argument(format!("FATHOM_HISTORY={}", self.directory.join("history.db").display()))
             .words("/bin/sh -c")
             .argument(command)
             .timeout(LIMIT)

@@ -75,8 +75,8 @@ fn collect(value: &Value, path: &str, lines: &mut BTreeSet<String>) {
                     }
                     // The devices behind the files depend on the machine.
                     "disk_util" => {}
-                    // fio's JSON contains only the number of an error.
-                    "error_message" => {}
+                    // fio's JSON contains only the number of an error, and no devices of a job.
+                    "error_message" | "devices" => {}
                     _ => collect(member, &format!("{path}/{key}"), lines),
                 }
             }
