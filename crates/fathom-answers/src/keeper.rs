@@ -1,13 +1,15 @@
 //! Makes records of results, and adds the results of a run to a store when the run has ended (`--history`).
 
 use crate::checks;
+use crate::results_file::{self, HasResults};
 use crate::running::whole_document;
 use fathom_command::Failure;
 use fathom_history::{Access, Error, Place, Record, Store};
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
+use fathom_stats::verdict::VerdictReport;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Tags of the runs.
@@ -27,6 +29,11 @@ impl Keeper {
         let place = Place::of_user(named.filter(|name| !name.is_empty())).map_err(refused)?;
         let checked = Store::open(&place, Access::Write).and_then(|mut store| store.check());
         checked.map(|()| Keeper { place }).map_err(refused)
+    }
+
+    /// The store that `--history[=STORE]` asks for, if it was given.
+    pub(crate) fn asked(named: Option<&Option<OsString>>) -> Result<Option<Keeper>, Failure> {
+        named.map(|named| Keeper::begin(named.as_deref())).transpose()
     }
 
     /// Adds the result of one run. `output` is the file with the run's output, if it has one.
@@ -51,7 +58,12 @@ impl Keeper {
         self.add_records(&runs.into_iter().map(record).collect::<Vec<_>>())
     }
 
-    fn add_records(&self, records: &[Record]) -> Result<(), Failure> {
+    /// Adds the runs of a results file that has been written.
+    pub(crate) fn add_runs_in<T: HasResults>(&self, path: &Path) -> Result<(), Failure> {
+        self.add_runs(results_file::results_in::<T>(path)?, path)
+    }
+
+    pub(crate) fn add_records(&self, records: &[Record]) -> Result<(), Failure> {
         let mut store = Store::open(&self.place, Access::Again).map_err(lost)?;
         records.iter().try_for_each(|record| store.add(record).map(|_| ())).map_err(lost)
     }
@@ -80,14 +92,25 @@ fn record_of(text: &str, path: Option<&Path>) -> Result<Record, Failure> {
     Ok(record(result, String::new(), path, Tags::new()))
 }
 
-/// The record of a result. A run of a sweep has its combination as the tag `cell`.
-pub(crate) fn record(mut result: RunResult, cell: String, path: Option<&Path>, mut tags: Tags) -> Record {
+/// The record of a result. A run of a sweep has its combination as the tag `cell`, and so has one of a curve or a
+/// rehearsal its load.
+pub(crate) fn record(result: RunResult, cell: String, path: Option<&Path>, mut tags: Tags) -> Record {
     if !cell.is_empty() {
         tags.insert("cell".to_owned(), cell);
     }
+    judged_record(result, path, tags, checks::judge)
+}
+
+/// The record of a result, with the verdict of `judge`.
+pub(crate) fn judged_record(
+    mut result: RunResult,
+    path: Option<&Path>,
+    tags: Tags,
+    judge: impl Fn(&RunResult) -> VerdictReport,
+) -> Record {
     // The path has to be meaningful from other directories as well.
     if let Some(whole) = path.and_then(|path| std::path::absolute(path).ok()) {
         result.source = whole.display().to_string();
     }
-    Record::new(&result, checks::judge, tags)
+    Record::new(&result, judge, tags)
 }

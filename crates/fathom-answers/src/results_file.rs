@@ -3,6 +3,7 @@
 
 use fathom_command::Failure;
 use fathom_errors::plain;
+use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -23,6 +24,12 @@ pub(crate) trait Journal: Sized {
 
     /// Parses another line.
     fn take(&mut self, line: &[u8], path: &Path) -> Result<(), Mistake>;
+}
+
+/// A results file whose lines have the complete results of their runs.
+pub(crate) trait HasResults: Journal {
+    /// The result of the run in a line, and what tells it from the other runs; `None` for a run that failed.
+    fn result_in(&self, line: &[u8]) -> Result<Option<(String, RunResult)>, Mistake>;
 }
 
 /// The nouns with which messages refer to one kind of file.
@@ -85,6 +92,15 @@ pub(crate) fn read<T: Journal>(path: &Path) -> Result<T, Failure> {
             path.display()
         ))
     })
+}
+
+/// The results of the runs in a file of this kind that did not fail.
+pub(crate) fn results_in<T: HasResults>(path: &Path) -> Result<Vec<(String, RunResult)>, Failure> {
+    let recorded: T = read(path)?;
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let whole = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    let results = whole.skip(1).map(|line| recorded.result_in(line).map_err(unusable));
+    results.filter_map(Result::transpose).collect()
 }
 
 /// Parses the complete lines; also returns their length in bytes.

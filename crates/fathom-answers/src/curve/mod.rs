@@ -15,6 +15,7 @@ mod words;
 use crate::bars::Ink;
 use crate::base_job::{self, BaseJob, JobSource};
 use crate::columns;
+use crate::keeper::Keeper;
 use crate::loads::objective::Objective;
 use crate::loads::precision::LEAST_RUNS;
 use crate::loads::series;
@@ -63,6 +64,7 @@ Runs
   --most-runs=N      but not more often than this (default 5)
   --seed=N           seed of the order of runs and of the arrivals; default random, and recorded
   --output=FILE      results file; default NAME.curve.jsonl in the current directory
+  --history[=STORE]  add the runs to this store of fathom history when the command ends
   --dry-run          print the plan and the first job file, and run nothing
 
 Output
@@ -88,10 +90,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     if !options.has_intervals() {
         let _ = writeln!(streams.err, "note: fewer than {} runs per load give no interval", LEAST_RUNS);
     }
+    let keeper = Keeper::asked(options.history.as_ref())?;
     let mut recorder = record::open(&path, &plan, options.seed.is_some())?;
     let stopped = series::execute(&mut recorder, &options.objectives, streams, runner)?;
     let recorded = recorder.into_recorded();
+    // The curves are printed even if this failed.
+    let kept = keeper.map_or(Ok(()), |keeper| keeper.add_runs_in::<RecordedCurve>(&path));
     let code = print(&options, &recorded, &options.objectives, streams)?;
+    kept?;
     Ok(stopped.unwrap_or(code))
 }
 

@@ -10,7 +10,7 @@ use crate::loads::measure::{self, MeasuredLoad};
 use crate::loads::objective::Objective;
 use crate::loads::precision::without_values;
 
-use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
+use crate::results_file::{Files, HasResults, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 
@@ -87,17 +87,21 @@ impl RecordedCurve {
     /// because they are meant to miss their rate and fill the queue. Late starts are reported with the answers.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let counts = |run: &&CurveRun| run.failure.is_none() && !run.measured.is_growing;
-        let runs: Vec<_> =
-            self.runs.iter().filter(counts).map(|run| (self.name_of(run), &run.verdict)).collect();
+        let runs: Vec<_> = self
+            .runs
+            .iter()
+            .filter(counts)
+            .map(|run| (self.name_of(run.curve, run.load), &run.verdict))
+            .collect();
         checks::of_runs(&runs, &["late-starts"])
     }
 
-    fn name_of(&self, run: &CurveRun) -> String {
-        let load = match run.load {
+    fn name_of(&self, curve: usize, load: Load) -> String {
+        let load = match load {
             Load::Closed => "the closed loop".to_owned(),
             Load::Offered(rate) => format!("{} IOPS", figures::count(rate)),
         };
-        match self.plan.name_of(run.curve).as_str() {
+        match self.plan.name_of(curve).as_str() {
             "" => load,
             name => format!("{name}, {load}"),
         }
@@ -142,10 +146,22 @@ impl Journal for RecordedCurve {
     }
 }
 
+impl HasResults for RecordedCurve {
+    fn result_in(&self, line: &[u8]) -> Result<Option<(String, RunResult)>, Mistake> {
+        let line = RunLine::parse(line)?;
+        let load = line.rate.map_or(Load::Closed, Load::Offered);
+        Ok((line.failed_jobs == 0).then(|| (self.name_of(line.curve, load), line.report)))
+    }
+}
+
+impl RunLine {
+    fn parse(line: &[u8]) -> Result<RunLine, serde_json::Error> {
+        serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
+    }
+}
+
 fn run_of(line: &[u8]) -> Result<CurveRun, Mistake> {
-    let text = String::from_utf8_lossy(line);
-    let text = fathom_results::single_lines(&text);
-    let line: RunLine = serde_json::from_str(&text)?;
+    let line = RunLine::parse(line)?;
     let has_failed = line.failed_jobs > 0;
     let measured = if has_failed { Ok(MeasuredLoad::default()) } else { MeasuredLoad::of(&line.report) };
     Ok(CurveRun {

@@ -32,6 +32,8 @@ pub(super) struct CurveOptions {
     pub(super) most_runs: u32,
     pub(super) seed: Option<u64>,
     pub(super) output: Option<PathBuf>,
+    /// The store to which the runs are added, if it is asked for; without a name, the usual one.
+    pub(super) history: Option<Option<OsString>>,
     pub(super) is_dry_run: bool,
     pub(super) format: Format,
     /// A given option that applies only to runs, for a message.
@@ -39,8 +41,19 @@ pub(super) struct CurveOptions {
 }
 
 /// Options that apply only to runs.
-const OF_RUNS: [&str; 10] =
-    ["rates", "process", "vary", "time", "ramp", "precision", "most-runs", "seed", "output", "dry-run"];
+const OF_RUNS: [&str; 11] = [
+    "rates",
+    "process",
+    "vary",
+    "time",
+    "ramp",
+    "precision",
+    "most-runs",
+    "seed",
+    "output",
+    "history",
+    "dry-run",
+];
 
 /// Parses them.
 pub(super) fn read(words: &[OsString]) -> Result<CurveOptions, Failure> {
@@ -59,6 +72,7 @@ pub(super) fn read(words: &[OsString]) -> Result<CurveOptions, Failure> {
         most_runs: 5,
         seed: None,
         output: None,
+        history: None,
         is_dry_run: false,
         format: Format::Text,
         concerns_runs: None,
@@ -94,6 +108,7 @@ fn read_own(words: &[OsString], options: &mut CurveOptions) -> Result<Vec<PathBu
             Long("most-runs") => options.most_runs = loads::words::most_runs(&mut parser)?,
             Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
             Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
+            Long("history") => options.history = Some(parser.optional_value()),
             Long("dry-run") => options.is_dry_run = true,
             Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
             Value(file) => files.push(PathBuf::from(file)),

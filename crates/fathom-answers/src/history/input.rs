@@ -2,7 +2,11 @@
 
 pub(super) use crate::keeper::Tags;
 
-use crate::{compare, keeper};
+use crate::curve::record::RecordedCurve;
+use crate::pts::record::RecordedTest;
+use crate::rehearse::record::RecordedRehearsal;
+use crate::results_file::{is_results, results_in};
+use crate::{compare, keeper, pts};
 use fathom_command::{Failure, arguments};
 use fathom_history::{Condition, Record};
 use lexopt::Parser;
@@ -30,9 +34,19 @@ pub(super) fn tag(parser: &mut Parser, tags: &mut Tags) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The records of a file: one, or one for each run of a sweep.
+/// The records of a file: one, or one for each run of a sweep, a curve or a rehearsal.
 pub(super) fn records(path: &Path, tags: &Tags) -> Result<Vec<Record>, Failure> {
+    if is_results::<RecordedTest>(path) {
+        return Ok(vec![pts::record_in(path, tags.clone())?]);
+    }
+    let results = if is_results::<RecordedCurve>(path) {
+        results_in::<RecordedCurve>(path)?
+    } else if is_results::<RecordedRehearsal>(path) {
+        results_in::<RecordedRehearsal>(path)?
+    } else {
+        compare::results_at(path)?
+    };
     let file = Some(path).filter(|path| path.as_os_str() != "-");
-    let results = compare::results_at(path)?.into_iter();
-    Ok(results.map(|(cell, result)| keeper::record(result, cell, file, tags.clone())).collect())
+    let record = |(cell, result)| keeper::record(result, cell, file, tags.clone());
+    Ok(results.into_iter().map(record).collect())
 }

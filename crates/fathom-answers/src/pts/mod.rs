@@ -8,6 +8,7 @@ mod execute;
 pub(crate) mod findings;
 mod iops;
 mod jobs;
+mod kept;
 mod latency;
 pub(crate) mod output;
 pub(crate) mod plan;
@@ -23,13 +24,16 @@ pub(crate) mod step;
 mod throughput;
 mod words;
 
+use crate::keeper::{self, Keeper, Tags};
 use crate::runner::Runner;
 use crate::table::{Format, print_as};
 use crate::{Command, columns};
 use fathom_command::{Failure, Streams};
+use fathom_history::Record;
 use findings::Findings;
 use record::RecordedTest;
 use std::ffi::OsString;
+use std::path::Path;
 use words::What;
 
 pub(crate) const COMMAND: Command = Command {
@@ -65,6 +69,7 @@ Test
 
 Output
   --output=FILE       results file; default TEST-NAME.pts.jsonl in the current directory
+  --history[=STORE]   add the finished test to this store of fathom history
   --resume            go on with the test of the results file, or begin it
   --dry-run           say what would be done, and do nothing
   --format=text|markdown|csv|json  form of the report; default text
@@ -84,9 +89,29 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     if runner.runs_elsewhere() {
         return Err(Failure::new("these tests are about a device of this machine; leave out --hosts"));
     }
-    let Some((recorded, stopped)) = start::run(&wishes, streams, runner)? else { return Ok(0) };
+    let keeper = Keeper::asked(wishes.history.as_ref().filter(|_| !wishes.is_dry_run))?;
+    let path = start::output(&wishes);
+    let Some((recorded, stopped)) = start::run(&wishes, &path, streams, runner)? else { return Ok(0) };
+    // The report is printed even if this failed. A test that was interrupted is added when it is finished.
+    let kept = match keeper {
+        Some(keeper) if recorded.next().is_none() => {
+            record_of(&recorded, &path, Tags::new()).and_then(|record| keeper.add_records(&[record]))
+        }
+        _ => Ok(()),
+    };
     print(&recorded, options.format, streams)?;
+    kept?;
     Ok(stopped.unwrap_or(0))
+}
+
+/// What a history keeps of the finished test in a results file.
+pub(crate) fn record_in(path: &Path, tags: Tags) -> Result<Record, Failure> {
+    record_of(&crate::results_file::read(path)?, path, tags)
+}
+
+fn record_of(recorded: &RecordedTest, path: &Path, tags: Tags) -> Result<Record, Failure> {
+    let (result, verdict) = kept::result(recorded, path)?;
+    Ok(keeper::judged_record(result, Some(path), tags, |_| verdict.clone()))
 }
 
 fn print(recorded: &RecordedTest, format: Format, streams: &mut Streams<'_>) -> Result<(), Failure> {

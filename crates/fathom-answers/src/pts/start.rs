@@ -28,16 +28,16 @@ const SECTORS_OF_FILES: [u64; 2] = [512, 4096];
 /// plan was requested.
 pub(super) fn run(
     wishes: &PtsWishes,
+    path: &Path,
     streams: &mut Streams<'_>,
     runner: &mut dyn Runner,
 ) -> Result<Option<(RecordedTest, Option<u8>)>, Failure> {
-    let path = wishes.output.clone().unwrap_or_else(|| default_output(wishes));
-    let begun = match results_file::is_results::<RecordedTest>(&path) {
-        true => Some(results_file::read::<RecordedTest>(&path)?),
+    let begun = match results_file::is_results::<RecordedTest>(path) {
+        true => Some(results_file::read::<RecordedTest>(path)?),
         false => None,
     };
     let begun = match begun {
-        Some(recorded) if !wishes.is_dry_run => match resumable(recorded, wishes, &path)? {
+        Some(recorded) if !wishes.is_dry_run => match resumable(recorded, wishes, path)? {
             Begun::Finished(recorded) => return Ok(Some((*recorded, None))),
             Begun::Resumed(recorded) => Some(*recorded),
         },
@@ -48,7 +48,7 @@ pub(super) fn run(
     let mut plan = draft(wishes, target);
     plan.check()?;
     if let Some(begun) = &begun {
-        refuse_other_plan(&path, &plan, &begun.plan)?;
+        refuse_other_plan(path, &plan, &begun.plan)?;
     }
     if wishes.is_dry_run {
         let mut text = Estimate::of(&plan).text(&plan, &holds, Endurance::of(&plan.target));
@@ -70,11 +70,11 @@ pub(super) fn run(
     let made = MadeFile::of(&mut plan.target)?;
     let claim = claim(&plan.target)?;
     let (mut recorder, is_new) = match begun {
-        Some(_) => (reopen(&path, &plan)?, false),
+        Some(_) => (reopen(path, &plan)?, false),
         None => {
             try_target(&mut plan, runner)?;
             plan.check()?;
-            (begin(&path, &plan)?, true)
+            (begin(path, &plan)?, true)
         }
     };
     made.keep();
@@ -93,7 +93,11 @@ pub(super) fn run(
     Ok(Some((recorded, stopped)))
 }
 
-fn default_output(wishes: &PtsWishes) -> PathBuf {
+/// The results file.
+pub(super) fn output(wishes: &PtsWishes) -> PathBuf {
+    if let Some(path) = &wishes.output {
+        return path.clone();
+    }
     let target = wishes.target.device.as_ref().or(wishes.target.file.as_ref());
     let name = target.and_then(|path| path.file_name()).unwrap_or_default();
     PathBuf::from(format!("{}-{}.pts.jsonl", wishes.test.word(), name.to_string_lossy()))

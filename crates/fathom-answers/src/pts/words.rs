@@ -31,6 +31,8 @@ pub(super) struct PtsWishes {
     pub(super) scale: f64,
     pub(super) purges: bool,
     pub(super) output: Option<PathBuf>,
+    /// The store to which the test is added, if it is asked for; without a name, the usual one.
+    pub(super) history: Option<Option<OsString>>,
     pub(super) resumes: bool,
     pub(super) is_dry_run: bool,
 }
@@ -53,6 +55,7 @@ struct Words {
     scale: Option<f64>,
     no_purge: bool,
     output: Option<PathBuf>,
+    history: Option<Option<OsString>>,
     resumes: bool,
     is_dry_run: bool,
     /// A given option that applies only to runs, for a message.
@@ -79,6 +82,7 @@ pub(super) fn read(words: &[OsString]) -> Result<PtsOptions, Failure> {
             Long("scale") => found.scale = Some(scale(&mut parser)?),
             Long("no-purge") => found.no_purge = true,
             Long("output") => found.output = Some(PathBuf::from(parser.value()?)),
+            Long("history") => found.history = Some(parser.optional_value()),
             Long("resume") => found.resumes = true,
             Long("dry-run") => found.is_dry_run = true,
             Long("format") => format = arguments::choice(&mut parser, "--format", &FORMATS)?,
@@ -141,6 +145,7 @@ impl Words {
             scale: self.scale.unwrap_or(1.0),
             purges: !self.no_purge,
             output: self.output,
+            history: self.history,
             resumes: self.resumes,
             is_dry_run: self.is_dry_run,
         })))

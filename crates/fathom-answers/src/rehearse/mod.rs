@@ -17,6 +17,7 @@ use crate::columns;
 use crate::device::refused;
 use crate::figures;
 use crate::job_text;
+use crate::keeper::Keeper;
 use crate::loads::objective::Objective;
 use crate::loads::series;
 use crate::model;
@@ -63,7 +64,7 @@ same command resumes.
       --model           a model of the trace instead of its I/Os
       --need=1          exit status 2 unless it carries this multiple
       More: --time --ioengine --iodepth --precision --most-runs --seed
-      --output --dry-run --format=text|json (docs/rehearse.md)
+      --output --history --dry-run --format=text|json (docs/rehearse.md)
 
 Exit: 0 the target carries it, 2 it does not, 1 there is no answer.
 ",
@@ -99,6 +100,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         streams.out.write_all(dry_run(plan, &path, runner)?.as_bytes())?;
         return Ok(0);
     }
+    let keeper = Keeper::asked(options.history.as_ref())?;
     let mut recorder = record::open(&path, plan, options.seed.is_some())?;
     if options.fills
         && recorder.recorded().runs.is_empty()
@@ -108,7 +110,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     }
     let stopped = series::execute(&mut recorder, &options.objectives, streams, runner)?;
     let recorded = recorder.into_recorded();
+    // The answer is printed even if this failed.
+    let kept = keeper.map_or(Ok(()), |keeper| keeper.add_runs_in::<RecordedRehearsal>(&path));
     let code = print(&options, &recorded, &options.objectives, streams)?;
+    kept?;
     Ok(stopped.unwrap_or(code))
 }
 

@@ -8,7 +8,7 @@ use crate::loads::measure::MeasuredLoad;
 use crate::loads::objective::Objective;
 use crate::loads::precision::without_values;
 
-use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
+use crate::results_file::{Files, HasResults, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 
@@ -125,9 +125,7 @@ impl Journal for RecordedRehearsal {
     }
 
     fn take(&mut self, line: &[u8], _path: &Path) -> Result<(), Mistake> {
-        let text = String::from_utf8_lossy(line);
-        let text = fathom_results::single_lines(&text);
-        let line: RunLine = serde_json::from_str(&text)?;
+        let line = RunLine::parse(line)?;
         if !(line.scale.is_finite() && line.scale > 0.0) {
             return Err(Mistake::Line(format!("{} is not a scale", line.scale)));
         }
@@ -147,6 +145,19 @@ impl Journal for RecordedRehearsal {
             verdict: checks::judge(&line.report),
         });
         Ok(())
+    }
+}
+
+impl HasResults for RecordedRehearsal {
+    fn result_in(&self, line: &[u8]) -> Result<Option<(String, RunResult)>, Mistake> {
+        let line = RunLine::parse(line)?;
+        Ok((line.failed_jobs == 0).then(|| (scale_word(line.scale), line.report)))
+    }
+}
+
+impl RunLine {
+    fn parse(line: &[u8]) -> Result<RunLine, serde_json::Error> {
+        serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
     }
 }
 

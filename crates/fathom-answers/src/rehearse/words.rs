@@ -35,6 +35,8 @@ pub(super) struct RehearseOptions {
     pub(super) most_runs: u32,
     pub(super) seed: Option<u64>,
     pub(super) output: Option<PathBuf>,
+    /// The store to which the runs are added, if it is asked for; without a name, the usual one.
+    pub(super) history: Option<Option<OsString>>,
     pub(super) is_dry_run: bool,
     pub(super) format: Format,
     /// A given option that applies only to runs, for a message.
@@ -42,7 +44,7 @@ pub(super) struct RehearseOptions {
 }
 
 /// Options that apply only to runs.
-const OF_RUNS: [&str; 16] = [
+const OF_RUNS: [&str; 17] = [
     "on",
     "destroy",
     "fill",
@@ -57,6 +59,7 @@ const OF_RUNS: [&str; 16] = [
     "most-runs",
     "seed",
     "output",
+    "history",
     "dry-run",
     "force",
 ];
@@ -84,6 +87,7 @@ pub(super) fn read(words: &[OsString]) -> Result<RehearseOptions, Failure> {
         most_runs: 5,
         seed: None,
         output: None,
+        history: None,
         is_dry_run: false,
         format: Format::Text,
         concerns_runs: None,
@@ -125,6 +129,7 @@ fn read_own(words: &[OsString], options: &mut RehearseOptions) -> Result<Vec<Pat
             Long("most-runs") => options.most_runs = loads::words::most_runs(&mut parser)?,
             Long("seed") => options.seed = Some(arguments::number(&mut parser, "--seed", 0)?),
             Long("output") => options.output = Some(PathBuf::from(parser.value()?)),
+            Long("history") => options.history = Some(parser.optional_value()),
             Long("dry-run") => options.is_dry_run = true,
             Long("format" | "output-format") => {
                 let formats = [("text", Format::Text), ("json", Format::Json)];

@@ -99,7 +99,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         }
         file_systems::make::check_user()?;
     }
-    let keeper = options.history.as_ref().map(|named| Keeper::begin(named.as_deref())).transpose()?;
+    let keeper = Keeper::asked(options.history.as_ref())?;
     let mut recorder = record::Recorder::open(&path, &plan, given)?;
     let stopped = execute::execute(&mut recorder, streams, runner)?;
     let recorded = recorder.into_recorded();

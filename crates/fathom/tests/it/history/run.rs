@@ -111,3 +111,78 @@ fn commands_add_what_they_measure() {
         refused.stderr
     );
 }
+
+#[test]
+fn searches_for_a_rate_add_their_runs() {
+    fathom_only!();
+    let directory = scratch();
+    let at = directory.path();
+    let with = |words: &str| Launch::fathom(at).variable("FATHOM_HISTORY", "history.db").words(words).run();
+    let ran = |words: &str| {
+        let ended = with(words);
+        assert_eq!(ended.code(), 0, "{}", ended.stderr);
+    };
+    let cells = || -> Vec<String> {
+        let listed = document(history(at, "list --format=json").run());
+        let runs = listed["runs"].as_array().expect("runs").iter();
+        let mut cells: Vec<String> =
+            runs.map(|run| run["tags"]["cell"].as_str().unwrap_or_default().to_owned()).collect();
+        cells.sort();
+        cells
+    };
+    let curve = "curve --rates=100,200 --time=200ms --ramp=0 --most-runs=1 --output=x.jsonl";
+    ran(&format!("{curve} --history -- {JOB}"));
+    assert_eq!(cells(), ["100 IOPS", "200 IOPS"]);
+    let again = with("history add x.jsonl").expect_clean().stdout;
+    assert_eq!(again.matches(": already there as run").count(), 2, "{again}");
+    fs::write(at.join("target"), vec![1; 1 << 20]).expect("written");
+    let rehearse = "rehearse --on=target --scales=1,2 --time=200ms --most-runs=1";
+    let reads = "-- --name=x --size=1m --rw=randread --rate_iops=50 --ioengine=psync";
+    ran(&format!("{rehearse} --output=y.jsonl --history {reads}"));
+    assert_eq!(cells(), ["100 IOPS", "1x", "200 IOPS", "2x"]);
+    // Nothing is run, and no file is made, without the store.
+    for command in [
+        format!("{curve}2 --history=no/h.db -- {JOB}"),
+        format!("{rehearse} --output=y.jsonl2 --history=no/h.db {reads}"),
+    ] {
+        let refused = with(&command);
+        assert!(refused.code() == 1 && refused.stderr.contains("--history: no/h.db"), "{}", refused.stderr);
+    }
+    assert!(!at.join("x.jsonl2").exists() && !at.join("y.jsonl2").exists());
+}
+
+#[test]
+fn a_finished_pts_test_is_one_run() {
+    fathom_only!();
+    let directory = scratch();
+    let at = directory.path();
+    let pts = "pts latency --file=data --size=16m --scale=0.00016 --rounds=5 --output=t.jsonl";
+    let ended = Launch::fathom(at).words(pts).argument("--history=history.db").run();
+    assert_eq!(ended.code(), 0, "{}", ended.stderr);
+    assert_eq!(stored(at), 1);
+    let run = &document(history(at, "show --format=json 1").run())[0];
+    assert_eq!(run["verdict"], "doubtful", "a file, and shortened: {run}");
+    let jobs = run["jobs"].as_array().expect("jobs");
+    let mean = |job: &serde_json::Value| {
+        let figures = job["figures"].as_array().expect("figures");
+        let means: Vec<&serde_json::Value> =
+            figures.iter().filter(|figure| figure["name"] == "latency_mean_ns").collect();
+        let all = means.iter().find(|figure| figure["direction"] == "mixed").or(means.first());
+        all.and_then(|figure| figure["value"].as_f64()).expect("a mean")
+    };
+    let shown = document(Launch::fathom(at).words("pts t.jsonl --format=json").run());
+    let points = shown["parts"][0]["points"].as_array().expect("points");
+    assert_eq!((jobs.len(), points.len()), (9, 9), "three sizes, three mixes");
+    for (job, point) in jobs.iter().zip(points) {
+        let reported = point["lat_mean_ns"].as_f64().expect("a mean");
+        assert!((mean(job) - reported).abs() <= reported * 1e-9, "{job} {point}");
+    }
+    let again = history(at, "add t.jsonl").run().expect_clean().stdout;
+    assert_eq!(again, "t.jsonl: already there as run 1\n");
+    // One that is not finished is none yet.
+    let text = fs::read_to_string(at.join("t.jsonl")).expect("read");
+    let lines: Vec<&str> = text.lines().collect();
+    fs::write(at.join("half.jsonl"), lines[..lines.len() - 1].join("\n") + "\n").expect("written");
+    let refused = history(at, "add half.jsonl").run();
+    assert!(refused.stderr.contains("half.jsonl: the test is not finished"), "{}", refused.stderr);
+}
