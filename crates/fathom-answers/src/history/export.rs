@@ -1,6 +1,6 @@
 //! `fathom history export`: runs for other programs, one after the other, so that a large history needs no memory.
 
-use super::{condition, failed, open, tags};
+use super::{condition, failed, open};
 use crate::table::quoted;
 use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_history::record::Job;
@@ -98,6 +98,8 @@ fn start_of_rows(run: &StoredRun, job: &Job) -> String {
     let record = &run.record;
     let host = job.on_host.and_then(|index| record.hosts.get(index)).cloned().unwrap_or_default();
     let device = job.on_device.and_then(|index| record.devices.get(index)).cloned().unwrap_or_default();
+    // A map of texts is always serialisable.
+    let tags = serde_json::to_string(&record.tags).unwrap_or_default();
     let cells = [
         run.id.to_string(),
         record.begun_ms.to_string(),
@@ -110,7 +112,7 @@ fn start_of_rows(run: &StoredRun, job: &Job) -> String {
         device.model,
         device.firmware,
         device.serial,
-        tags(&record.tags),
+        tags,
         job.name.clone(),
     ];
     cells.map(|cell| quoted(&cell)).join(",")

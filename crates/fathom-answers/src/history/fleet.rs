@@ -1,52 +1,62 @@
 //! `fathom history fleet`: which drives are slower than their siblings, by which figure, by how much, and how sure?
 
-use super::question::{Question, Subject, size};
+use super::fleet_page::distributions;
+use super::question::{Question, size};
+use super::runs;
+use super::siblings::{By, CHOICES, Measured, measured, runs_of};
+use crate::report::fleet::{self, FleetAnswer};
+use crate::report::put;
 use crate::table::{Align, FORMATS, Format, Table, print_as};
 use crate::{columns, output};
-use fathom_changes::fleet::{FEWEST_SIBLINGS, Fleet, Limits, Outlier, Sample, judge};
+use fathom_changes::fleet::{FEWEST_SIBLINGS, Fleet, Limits, Sample, judge};
 use fathom_command::{Failure, Streams, arguments};
 use lexopt::Parser;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    /// Drives of one model.
-    Model,
-    /// Drives of any model.
-    Serial,
-    /// Hosts.
-    Host,
-}
-
-const CHOICES: [(&str, By); 3] = [("model", By::Model), ("serial", By::Serial), ("host", By::Host)];
-
-/// A sample, and the runs that it is of.
-struct Measured {
-    sample: Sample,
-    runs: Vec<i64>,
+/// The page that is written, if it is asked for.
+#[derive(Default)]
+struct Page {
+    output: Option<PathBuf>,
+    title: Option<String>,
+    force: bool,
 }
 
 pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut by, mut format) = (By::Model, Format::Text);
+    let (mut by, mut format, mut page) = (By::Model, Format::Text, Page::default());
     let question = Question::read(parser, "fleet", |name, parser| {
         match name {
             "by" => by = arguments::choice(parser, "--by", &CHOICES)?,
             "format" => format = arguments::choice(parser, "--format", &FORMATS)?,
+            "output" => page.output = Some(PathBuf::from(parser.value()?)),
+            "title" => page.title = Some(arguments::text(parser, "--title")?),
+            "force" => page.force = true,
             _ => return Ok(false),
         }
         Ok(true)
     })?;
     let usual = Limits::default();
     let limits = Limits { smallest: question.smallest(usual.smallest), ..usual };
-    let measured = measured(&question.subjects()?, by);
+    let subjects = question.subjects()?;
+    let measured = measured(&subjects, by);
     if measured.is_empty() {
         let missing = if by == By::Host { "host name" } else { "serial number; --by=host compares hosts" };
         return Err(Failure::new(format!("none of the runs has a {missing}")));
     }
     let samples: Vec<Sample> = measured.iter().map(|measured| measured.sample.clone()).collect();
     let fleet = judge(&samples, &limits);
+    let code = if fleet.judged == 0 { 1 } else { 0 };
+    if let Some(output) = &page.output {
+        let answer = FleetAnswer {
+            summary: summary(&fleet, by, &limits).lines().map(str::to_owned).collect(),
+            worse: (!fleet.outliers.is_empty()).then(|| table(&fleet, &measured)),
+            distributions: distributions(&fleet, &measured, &subjects, by),
+        };
+        let behind = fleet.outliers.iter().flat_map(|outlier| runs_of(outlier, &measured));
+        let entries = runs::newest(&mut question.store()?, behind.collect())?;
+        let title = page.title.unwrap_or_else(|| "Fleet".to_owned());
+        return put(output, &fleet::page(&title, &answer, &entries), page.force, streams).map(|_| code);
+    }
     match format {
         Format::Text => {
             let rows = if fleet.outliers.is_empty() {
@@ -60,49 +70,7 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
         Format::Csv => print_as(format, streams, &table(&fleet, &measured).csv())?,
         Format::Json => print_as(format, streams, &output::json(&document(&fleet, &measured))?)?,
     }
-    Ok(if fleet.judged == 0 { 1 } else { 0 })
-}
-
-/// Puts the runs of each drive, or host, together. Runs without its name are left out, as are wrong ones.
-fn measured(subjects: &[Subject], by: By) -> Vec<Measured> {
-    let mut found: BTreeMap<(String, String, String), Measured> = BTreeMap::new();
-    for subject in subjects {
-        let series = &subject.series;
-        for (point, of_store) in
-            subject.points().into_iter().zip(&series.points).filter(|(point, _)| point.is_evidence)
-        {
-            let attribute = |name: &str| point.attributes.get(name).cloned();
-            let Some(unit) = attribute(if by == By::Host { "host" } else { "serial" }) else { continue };
-            let model = if by == By::Model { attribute("model").unwrap_or_default() } else { String::new() };
-            let load = format!("{} ({}, {})", series.job, series.direction, &series.fingerprint);
-            let group = format!("{model}{}{load}", if model.is_empty() { "" } else { ", " });
-            let entry =
-                found.entry((group.clone(), subject.figure.clone(), unit.clone())).or_insert_with(|| {
-                    Measured {
-                        sample: Sample {
-                            drive: unit,
-                            group,
-                            figure: subject.figure.clone(),
-                            worse: subject.worse,
-                            values: Vec::new(),
-                        },
-                        runs: Vec::new(),
-                    }
-                });
-            entry.sample.values.push(point.value);
-            entry.runs.push(of_store.run);
-        }
-    }
-    found.into_values().collect()
-}
-
-/// Numbers of the runs of an outlier.
-fn runs_of(outlier: &Outlier, measured: &[Measured]) -> Vec<i64> {
-    let is_of = |measured: &&Measured| {
-        let sample = &measured.sample;
-        (&sample.drive, &sample.group, &sample.figure) == (&outlier.drive, &outlier.group, &outlier.figure)
-    };
-    measured.iter().find(is_of).map(|measured| measured.runs.clone()).unwrap_or_default()
+    Ok(code)
 }
 
 fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
@@ -132,7 +100,7 @@ fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
 
 /// What was judged, below the table.
 fn summary(fleet: &Fleet, by: By, limits: &Limits) -> String {
-    let unit = if by == By::Host { "hosts" } else { "drives" };
+    let unit = format!("{}s", by.noun());
     let few = fleet.siblings.iter().filter(|siblings| siblings.spread.is_none()).count();
     let left_out = match few {
         0 => String::new(),
@@ -183,8 +151,10 @@ fn document(fleet: &Fleet, measured: &[Measured]) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::question::Subject;
     use super::super::question::tests::nights;
     use super::*;
+    use std::collections::BTreeMap;
 
     /// One run on each of 30 drives, one of which is slow.
     fn drives() -> Subject {

@@ -6,6 +6,7 @@ mod changes;
 mod check;
 mod export;
 mod fleet;
+mod fleet_page;
 mod import;
 mod input;
 mod list;
@@ -14,6 +15,7 @@ mod remove;
 mod report;
 mod runs;
 mod show;
+mod siblings;
 
 use crate::Command;
 use crate::runner::Runner;

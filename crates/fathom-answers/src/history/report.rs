@@ -86,7 +86,7 @@ fn course(subject: &Subject, found: &Result<Analysis, Refusal>) -> Course {
     }
 }
 
-fn unit_of(measure: Measure) -> Unit {
+pub(super) fn unit_of(measure: Measure) -> Unit {
     match measure {
         Measure::Time => Unit::Latency,
         Measure::Bandwidth => Unit::Bandwidth,

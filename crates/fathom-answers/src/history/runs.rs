@@ -11,16 +11,26 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Entries of the runs in the charts: those at which something changed, and the newest.
 pub(super) fn entries(store: &mut Store, judged: &[Judged]) -> Result<Entries, Failure> {
     let (chosen, all) = chosen(judged, MOST);
-    let mut findings = store.findings(&chosen).map_err(failed)?;
-    let runs = store.described(&chosen).map_err(failed)?.into_iter();
-    let runs: Vec<Entry> = runs
-        .map(|run| {
-            let of_run = findings.remove(&run.id).unwrap_or_default();
-            entry(run, of_run)
-        })
-        .collect();
-    let left_out = all.saturating_sub(runs.len());
-    Ok(Entries { runs, left_out })
+    let left_out = all - chosen.len();
+    entries_of(store, &chosen, left_out)
+}
+
+/// Entries of the newest of these runs.
+pub(super) fn newest(store: &mut Store, mut runs: Vec<i64>) -> Result<Entries, Failure> {
+    runs.sort_unstable();
+    runs.dedup();
+    let left_out = runs.len().saturating_sub(MOST);
+    entries_of(store, &runs[left_out..], left_out)
+}
+
+fn entries_of(store: &mut Store, chosen: &[i64], left_out: usize) -> Result<Entries, Failure> {
+    let mut findings = store.findings(chosen).map_err(failed)?;
+    let runs = store.described(chosen).map_err(failed)?.into_iter();
+    let runs = runs.map(|run| {
+        let of_run = findings.remove(&run.id).unwrap_or_default();
+        entry(run, of_run)
+    });
+    Ok(Entries { runs: runs.collect(), left_out })
 }
 
 /// Numbers of at most `most` runs, the oldest first, and how many there are.

@@ -3,6 +3,7 @@
 pub(crate) mod chart;
 mod charts;
 mod curve;
+pub(crate) mod fleet;
 mod grid;
 pub(crate) mod history;
 mod hosts;

@@ -91,6 +91,8 @@ pub struct Siblings {
     pub drives: usize,
     /// Median of the drives.
     pub centre: f64,
+    /// Each drive, and the median of its runs.
+    pub medians: Vec<(String, f64)>,
     /// Robust standard deviation between drives as a share of the centre. `None` if there are too few drives to judge.
     pub spread: Option<f64>,
 }
@@ -177,6 +179,7 @@ fn siblings(group: &str, figure: &str, set: &[Scored]) -> (Siblings, Vec<Outlier
         figure: figure.to_owned(),
         drives: set.len(),
         centre: middle.exp(),
+        medians: set.iter().map(|scored| (scored.sample.drive.clone(), scored.score.exp())).collect(),
         spread: is_enough.then(|| scale.exp_m1()),
     };
     if !is_enough {

@@ -68,3 +68,37 @@ fn the_gate_has_a_status_for_each_answer() {
         assert!(slow.stdout.starts_with("regression: "), "{}", slow.stdout);
     }
 }
+
+#[test]
+fn a_slow_drive_is_listed_and_drawn() {
+    fathom_only!();
+    let directory = scratch();
+    let at = directory.path();
+    std::fs::create_dir(at.join("fleet")).expect("a directory");
+    for drive in 0..20u64 {
+        let p99 = if drive == 7 { 600_000 } else { 300_000 + drive * 500 };
+        let text = format!(
+            r#"{{"fio version":"fio-3.42","timestamp":{},"jobs":[{{"jobname":"randread","job options":{{"rw":"randread"}},
+            "read":{{"io_bytes":409600,"bw_bytes":4096000,"iops":1000,"runtime":100,"total_ios":100,"clat_ns":{{"min":1000,"max":900000,
+            "mean":200000,"N":100,"percentile":{{"99.000000":{p99}}}}}}}}}],"fathom host":{{"name":"h","devices":[
+            {{"name":"nvme0n1","model":"Acme 9","serial":"S{drive:02}"}}]}}}}"#,
+            1_790_000_000 + drive
+        );
+        std::fs::write(at.join(format!("fleet/{drive:02}.json")), text).expect("written");
+    }
+    history(at, "import fleet").run().expect_clean();
+    let listed = history(at, "fleet --figure=p99").run().expect_clean().stdout;
+    assert!(
+        listed.starts_with("drive") && listed.contains("\nS07 ") && !listed.contains("\nS08 "),
+        "{listed}"
+    );
+    let written = history(at, "fleet --figure=p99 -o fleet.html").run();
+    assert_eq!((written.code(), written.stdout.as_str()), (0, ""), "{}", written.stderr);
+    let page = std::fs::read_to_string(at.join("fleet.html")).expect("the page");
+    assert_eq!(page.matches("class=\"mark s0\"").count(), 1, "one drive is worse");
+    assert_eq!(page.matches("class=\"hollow s0\"").count(), 19);
+    assert!(page.contains("id=\"run-8\"") && page.contains("href=\"#run-8\""), "the run behind it");
+    // A file that is not such a page is kept.
+    std::fs::write(at.join("other.html"), "mine").expect("written");
+    assert_eq!(history(at, "fleet -o other.html").run().code(), 1);
+}
