@@ -8,6 +8,7 @@ from .curving import Curve, Line, Response, Step, curve
 from .program import FathomError, find_program
 from .result import Direction, Disk, Finding, Group, GroupTotal, JobResult, Latency, Point, Result, Sync
 from .running import Progress, Rates, StopRun, result_of_interrupted, run
+from .storing import History, history
 from .sweeping import Cell, Figure, Sweep, sweep
 
 try:
@@ -30,6 +31,7 @@ __all__ = [
     "FsyncCheck",
     "Group",
     "GroupTotal",
+    "History",
     "JobResult",
     "Latency",
     "Line",
@@ -49,6 +51,7 @@ __all__ = [
     "curve",
     "find_program",
     "fsync_check",
+    "history",
     "quick",
     "result_of_interrupted",
     "run",

@@ -1,9 +1,10 @@
-"""compare, sweep, curve, quick and fsync_check."""
+"""compare, sweep, curve, quick, fsync_check and history."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -214,3 +215,27 @@ def test_what_cannot_be_measured_is_an_error() -> None:
             function("missing")
         with pytest.raises(fathom.FathomError, match="size"):
             function(size="much")
+
+
+def test_a_history_is_a_frame(runs: Runs) -> None:
+    for number, result in enumerate(runs[0]):
+        result.save(f"{number}.json")
+        tag = f'--tag=note=two words, and "quotes" {number}'
+        subprocess.run([fathom.find_program(), "history", "add", f"{number}.json", "--store=h.db", tag], check=True)
+    history = fathom.history("h.db")
+    assert repr(history).endswith(" of 3 runs>")
+    iops = [row for row in history.figures if (row["direction"], row["figure"]) == ("read", "iops")]
+    assert [row["value"] for row in iops] == pytest.approx([result.job("a").read.ios_per_second for result in runs[0]], rel=1e-6)
+    assert all(row["begun"].year > 2020 and row["job"] == "a" for row in iops)
+    note = 'two words, and "quotes" 1'
+    assert [row["tag.note"] for row in history.rows() if row["run"] == 2][0] == note
+    assert {row["run"] for row in fathom.history("h.db", where={"note": note}).figures} == {2}
+    assert fathom.history(Path("h.db"), where={"note": "none"}).figures == []
+    assert "<!doctype html>" in history.page().lower()[:100]
+    with pytest.raises(fathom.FathomError, match="no history there yet"):
+        fathom.history("none.db")
+    with pytest.raises(fathom.FathomError, match="not a name"):
+        fathom.history("h.db", where={"a=b": "c"})
+    pytest.importorskip("pandas")
+    frame = history.frame()
+    assert str(frame.begun.dtype).startswith("datetime64") and set(frame["tag.note"]) == {f'{note[:-1]}{n}' for n in range(3)}
