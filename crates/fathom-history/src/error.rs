@@ -4,7 +4,8 @@ use crate::schema::SCHEMA;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a store could not be opened, read or written. Nothing of a run is stored after any of them.
+/// Why a store could not be opened, read or written. Nothing of a run is stored after any of them but
+/// [`Error::Uncertain`].
 #[derive(Debug, Error)]
 pub enum Error {
     /// No store exists there.
@@ -54,6 +55,26 @@ pub enum Error {
         place: String,
         /// How long was waited.
         seconds: u64,
+    },
+    /// No answer.
+    #[error(
+        "{place}: the server has not answered for {seconds} s; nothing of an unfinished change is stored; check the server and the network, then try again"
+    )]
+    Silent {
+        /// The store.
+        place: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The connection failed while the server was to store a change for good.
+    #[error(
+        "{place}: {why} while the change was to be stored, so it may or may not be there; make it again when the server answers: no run is stored twice"
+    )]
+    Uncertain {
+        /// The store.
+        place: String,
+        /// The reason.
+        why: String,
     },
     /// No space.
     #[error(

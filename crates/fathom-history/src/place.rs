@@ -1,6 +1,7 @@
 //! Where a history is: a file of SQLite, or a database on a server of PostgreSQL.
 
 use crate::Error;
+use crate::postgres::Server;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -20,7 +21,7 @@ pub enum Place {
         is_default: bool,
     },
     /// A database of PostgreSQL.
-    Server(Box<postgres::Config>),
+    Server(Box<Server>),
 }
 
 impl Place {
@@ -36,7 +37,7 @@ impl Place {
     /// Parses a path or a URL.
     pub fn parse(text: &OsStr) -> Result<Place, Error> {
         match text.to_str().filter(|text| is_url(text)) {
-            Some(url) => crate::postgres::parse(url).map(|config| Place::Server(Box::new(config))),
+            Some(url) => Server::parse(url).map(|server| Place::Server(Box::new(server))),
             None => Ok(Place::File { path: PathBuf::from(text), is_default: false }),
         }
     }
@@ -66,7 +67,7 @@ impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::File { path, .. } => write!(formatter, "{}", path.display()),
-            Place::Server(config) => formatter.write_str(&crate::postgres::name(config)),
+            Place::Server(server) => formatter.write_str(&server.name()),
         }
     }
 }

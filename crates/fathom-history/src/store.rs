@@ -22,7 +22,7 @@ impl Store {
     pub fn open(place: &Place, access: Access) -> Result<Store, Error> {
         let database: Box<dyn Database> = match place {
             Place::File { path, is_default } => Box::new(Sqlite::open(path, *is_default, access)?),
-            Place::Server(config) => Box::new(Postgres::open(config)?),
+            Place::Server(server) => Box::new(Postgres::open(server)?),
         };
         let mut store = Store { database, place: place.to_string(), names: BTreeMap::new() };
         store.migrate(access)?;

@@ -1,6 +1,10 @@
 //! Tests of the store on real databases.
 
+mod authority;
 mod made;
+mod running;
 mod scale;
 mod server;
+mod silence;
 mod sqlite;
+mod tls;

@@ -1,11 +1,11 @@
 //! The password for a server, from where libpq takes it: PGPASSWORD, otherwise the file of PGPASSFILE or `~/.pgpass`.
 
 use crate::Error;
-use postgres::Config;
-use postgres::config::Host;
 use std::env;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 /// The password, if there is one for this server, database and user.
 pub(crate) fn find(config: &Config) -> Result<Option<String>, Error> {
