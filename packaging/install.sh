@@ -20,6 +20,6 @@ mkdir -p "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" "$
 "$runs" completion fish >"$prefix/share/fish/vendor_completions.d/fathom.fish"
 install -D -m 644 "$papers/include/fathom_engine.h" "$prefix/include/fathom_engine.h"
 mkdir -p "$prefix/share/doc/fathom"
-for paper in LICENSE-MIT LICENSE-APACHE README.md packaging/grafana-dashboard.json; do
+for paper in LICENSE-MIT LICENSE-APACHE README.md packaging/grafana-dashboard.json packaging/grafana-history.json; do
     install -m 644 "$papers/$paper" "$prefix/share/doc/fathom"
 done

@@ -1,6 +1,7 @@
 //! Tests of the store on real databases.
 
 mod authority;
+mod dashboard;
 mod made;
 mod running;
 mod scale;
