@@ -4,7 +4,9 @@ use super::chart::links::Linked;
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Figure, Series};
 use super::charts::{TABLE_ROWS, charts};
-use super::runs::{Entries, Links, Said, linked, said};
+use super::courses::Said;
+pub(crate) use super::courses::{Course, Level, Run};
+use super::runs::{Entries, Links, linked, said};
 use super::shell;
 use crate::table::{Align, Table};
 use maud::{Markup, html};
@@ -12,45 +14,6 @@ use maud::{Markup, html};
 /// Styles of the lines.
 const RUNS: usize = 0;
 const LEVELS: usize = 1;
-
-/// A figure over the runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Course {
-    /// Which figure of which job.
-    pub(crate) title: String,
-    /// Its unit.
-    pub(crate) unit: Unit,
-    /// The runs, the oldest first.
-    pub(crate) runs: Vec<Run>,
-    /// The levels, in order of time.
-    pub(crate) levels: Vec<Level>,
-    /// What is said of it.
-    pub(crate) told: Vec<Said>,
-}
-
-/// A run of a course.
-#[derive(Clone, Debug)]
-pub(crate) struct Run {
-    /// Its number in the history.
-    pub(crate) number: i64,
-    /// When it was.
-    pub(crate) time: String,
-    /// The figure.
-    pub(crate) value: f64,
-    /// False if its verdict is *wrong*.
-    pub(crate) is_evidence: bool,
-}
-
-/// Runs of one level; places count from 0.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Level {
-    /// Places of its first and its last run.
-    pub(crate) runs: (usize, usize),
-    /// The median.
-    pub(crate) centre: f64,
-    /// Its 95 % interval.
-    pub(crate) ends: Option<(f64, f64)>,
-}
 
 /// The page of these courses. `lead` is what is said of all of them, and `entries` are their runs.
 pub(crate) fn page(title: &str, lead: &[Said], courses: &[Course], entries: &Entries) -> String {

@@ -2,6 +2,7 @@
 
 pub(crate) mod chart;
 mod charts;
+mod courses;
 mod curve;
 pub(crate) mod fleet;
 mod grid;

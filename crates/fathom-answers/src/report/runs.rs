@@ -1,7 +1,8 @@
 //! The runs of a history's page: a table with an entry per run, to which marks and changes link. What is the same in
 //! all of them is said once, above the table.
 
-use super::history::Course;
+use super::courses::Course;
+pub(crate) use super::courses::Said;
 use super::shell::list;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,19 +16,6 @@ const MOST_FIGURES: usize = 6;
 
 /// Where the link to a run leads, by its number; `None` if it has none.
 pub(crate) type Links<'l> = &'l dyn Fn(i64) -> Option<String>;
-
-/// A sentence, and the run that it is about.
-#[derive(Clone, Debug)]
-pub(crate) struct Said {
-    pub(crate) text: String,
-    pub(crate) run: Option<i64>,
-}
-
-impl From<String> for Said {
-    fn from(text: String) -> Said {
-        Said { text, run: None }
-    }
-}
 
 /// A run in the table.
 #[derive(Clone, Debug, Default)]
@@ -167,7 +155,7 @@ fn several(figures: Option<&Vec<(usize, String)>>, courses: &[Course]) -> Markup
 #[cfg(test)]
 mod tests {
     use super::super::chart::scale::Unit;
-    use super::super::history::Run;
+    use super::super::courses::Run;
     use super::*;
 
     fn entry(number: i64, kernel: &str) -> Entry {
