@@ -4,13 +4,13 @@ use crate::checks;
 use crate::results_file::{self, HasResults};
 use crate::running::whole_document;
 use fathom_command::Failure;
-use fathom_history::{Access, Error, Place, Record, Store};
+use fathom_history::{Access, Error, Place, Record, Store, VARIABLE};
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use fathom_stats::verdict::VerdictReport;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Tags of the runs.
 pub(crate) type Tags = BTreeMap<String, String>;
@@ -34,6 +34,25 @@ impl Keeper {
     /// The store that `--history[=STORE]` asks for, if it was given.
     pub(crate) fn asked(named: Option<&Option<OsString>>) -> Result<Option<Keeper>, Failure> {
         named.map(|named| Keeper::begin(named.as_deref())).transpose()
+    }
+
+    /// The name of the store, as `--history` takes it, in any working directory and for any process of this environment.
+    pub fn name(&self, named: Option<&OsStr>) -> Result<OsString, Failure> {
+        match &self.place {
+            Place::File { path, .. } => {
+                let whole = std::path::absolute(path);
+                whole.map(PathBuf::into_os_string).map_err(|error| Failure::file(path, &error))
+            }
+            Place::Server(_) => {
+                let named = named.filter(|name| !name.is_empty()).map(OsStr::to_owned);
+                Ok(named.or_else(|| std::env::var_os(VARIABLE)).unwrap_or_default())
+            }
+        }
+    }
+
+    /// The store, for people.
+    pub fn shown(&self) -> String {
+        self.place.to_string()
     }
 
     /// Adds the result of one run. `output` is the file with the run's output, if it has one.

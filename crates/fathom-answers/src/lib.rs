@@ -39,6 +39,9 @@ mod show;
 mod sweep;
 mod table;
 
+pub use history::pages::{
+    HISTORY_SCRIPT, HISTORY_STYLE, HistoryContent, HistoryPage, HistoryQuery, history_page,
+};
 pub use judgement::{Judged, judge};
 pub use keeper::Keeper;
 pub use runner::{Ended, Runner, Target, Watch};

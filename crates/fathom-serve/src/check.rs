@@ -142,7 +142,7 @@ impl Checker<'_, '_> {
             remakes: Vec::new(),
         };
         let options = options.iter().map(Into::into);
-        let words: Vec<_> = options.chain(work::words_of_command(&accepted, &folder.0)).collect();
+        let words: Vec<_> = options.chain(work::words_of_command(&accepted, &folder.0, None)).collect();
         let file = folder.0.join("job.fio");
         let mut inner = self.runner.borrow_mut();
         let mut guarded = GuardedRunner {

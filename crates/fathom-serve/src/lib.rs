@@ -1,7 +1,7 @@
 //! `fathom serve`: a web interface. One page, served by the program, on which to write a job, see what it would
 //! do, run it, watch it, and view its result. The server keeps no state that must survive it: each run is a
 //! folder ([`folder`]) and a separate process ([`work`]), which continues if the server ends and is found again
-//! by the next one. [`allowed`] controls the access of jobs to files and devices, and [`http`] the access of
+//! by the next one. [`history`] shows the runs of months. [`allowed`] controls the access of jobs to files and devices, and [`http`] the access of
 //! browsers to the server.
 
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ mod check;
 mod events;
 mod folder;
 mod forecast;
+mod history;
 mod http;
 mod made;
 mod options;
@@ -44,6 +45,8 @@ separate processes: they continue if the server ends, and the next server finds 
   --listen=ADDRESS       127.0.0.1, ::1 or localhost, optionally with a port; others are refused. From another machine:
                          ssh -L 8767:127.0.0.1:8767 HOST
   --results=DIRECTORY    Where runs are kept, a folder each; default fathom-results in the current directory
+  --history=STORE        Show the runs of this store of fathom history, and add those that are started here; without STORE:
+                         the default one
 
 Jobs may use files in the folder targets of the results, and what these options add:
 
@@ -64,7 +67,9 @@ pub fn run(
 ) -> u8 {
     fathom_command::call("fathom serve", Some(HELP), words, streams, |words, streams| {
         match words::read(words)? {
-            words::Asked::Work(folder) => work::perform(&folder, machine, runner),
+            words::Asked::Work(folder, history) => {
+                work::perform(&folder, history.as_deref(), machine, runner)
+            }
             words::Asked::Serve(wishes) => http::serve(&wishes, streams, machine, runner),
         }
     })

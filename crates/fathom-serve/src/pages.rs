@@ -20,6 +20,9 @@ macro_rules! asset {
 /// All files; the first is the page.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("index.html", HTML),
+    Asset { name: "report.css", media_type: STYLE, text: fathom_answers::HISTORY_STYLE },
+    Asset { name: "cursor.js", media_type: SCRIPT, text: fathom_answers::HISTORY_SCRIPT },
+    asset!("history.css", STYLE),
     asset!("style.css", STYLE),
     asset!("main.js", SCRIPT),
     asset!("server.js", SCRIPT),

@@ -3,6 +3,7 @@
 use crate::allowed::Allowed;
 use crate::check::CheckedRequest;
 use crate::folder::{Accepted, End, Folder, Request, Results, RunKind, State, now_ms};
+use crate::history::{self, History};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -52,13 +53,15 @@ const STOPPING: &str = "stopping";
 pub(crate) struct Runs {
     pub(crate) results: Results,
     pub(crate) allowed: Allowed,
+    /// The store to which runs are added.
+    pub(crate) history: Option<History>,
     /// Processes that this server has started; other runs are known only by their folders.
     children: RefCell<Vec<Child>>,
 }
 
 impl Runs {
-    pub(crate) fn new(results: Results, allowed: Allowed) -> Runs {
-        Runs { results, allowed, children: RefCell::default() }
+    pub(crate) fn new(results: Results, allowed: Allowed, history: Option<History>) -> Runs {
+        Runs { results, allowed, history, children: RefCell::default() }
     }
 
     /// Waits for processes that have ended, so that no zombies remain.
@@ -110,6 +113,7 @@ impl Runs {
         let stderr = options.open(folder.file("stderr.txt"))?;
         let child = Command::new("/proc/self/exe")
             .arg(crate::NAME)
+            .args(self.history.as_ref().map(|history| history::word(&history.store)))
             .arg(format!("--work={}", folder.path.display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -18,8 +18,9 @@ const RESULTS: &str = "fathom-results";
 pub(crate) enum Asked {
     /// Serve the page.
     Serve(Wishes),
-    /// Perform one run in this folder.
-    Work(PathBuf),
+    /// Perform one run in this folder,
+    /// and add its result to this store.
+    Work(PathBuf, Option<OsString>),
 }
 
 /// Settings of the server.
@@ -28,6 +29,8 @@ pub(crate) struct Wishes {
     pub(crate) address: SocketAddr,
     pub(crate) results: PathBuf,
     pub(crate) allowed: Allowed,
+    /// The history that is shown, and to which runs are added; its default place without a name.
+    pub(crate) history: Option<Option<OsString>>,
 }
 
 pub(crate) fn read(words: &[OsString]) -> Result<Asked, Failure> {
@@ -35,6 +38,7 @@ pub(crate) fn read(words: &[OsString]) -> Result<Asked, Failure> {
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
         results: RESULTS.into(),
         allowed: Allowed::default(),
+        history: None,
     };
     let mut parser = Parser::from_args(words);
     while let Some(word) = parser.next()? {
@@ -54,7 +58,8 @@ pub(crate) fn read(words: &[OsString]) -> Result<Asked, Failure> {
             Long("allow-device") => wishes.allowed.devices.push(parser.value()?.into()),
             Long("allow-commands") => wishes.allowed.commands = true,
             Long("allow-network") => wishes.allowed.network = true,
-            Long("work") => return Ok(Asked::Work(parser.value()?.into())),
+            Long("history") => wishes.history = Some(parser.optional_value()),
+            Long("work") => return Ok(Asked::Work(parser.value()?.into(), wishes.history.flatten())),
             other => return Err(other.unexpected().into()),
         }
     }

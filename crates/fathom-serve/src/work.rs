@@ -4,10 +4,11 @@
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
 use crate::folder::{Accepted, End, Folder, RunKind, State, now_ms};
+use crate::history;
 use crate::made::Made;
 use crate::process::Process;
 use crate::reading::{self, GuardedRunner, TICK, TextSource};
-use fathom_answers::Runner;
+use fathom_answers::{Keeper, Runner};
 use fathom_command::printer::{Letters, Printer, Screen};
 use fathom_command::{Failure, Streams};
 use fathom_local::{exit, here};
@@ -22,7 +23,7 @@ use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use std::cell::{Cell, RefCell};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -32,8 +33,13 @@ use std::time::{Duration, Instant};
 /// Maximum time that the processes of an earlier run may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Performs the run in this folder and returns the exit code.
-pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner) -> Result<u8, Failure> {
+/// Performs the run in this folder, adds its result to a store if one is named, and returns the exit code.
+pub(crate) fn perform(
+    path: &Path,
+    history: Option<&OsStr>,
+    machine: &dyn Source,
+    runner: &mut dyn Runner,
+) -> Result<u8, Failure> {
     // In a new session, neither the end of a terminal nor its Ctrl-C affects the run.
     fathom_sys::process::new_session();
     let folder = Folder::of(path);
@@ -61,8 +67,10 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     };
     let done = match (obstacle, accepted.request.kind) {
         (Some(obstacle), _) => Err(Failure::new(obstacle)),
-        (None, RunKind::Job) => jobs(&folder, &accepted, machine, &events),
-        (None, RunKind::Quick | RunKind::Sweep) => command(&folder, &accepted, machine, runner, &events),
+        (None, RunKind::Job) => jobs(&folder, &accepted, history, machine, &events),
+        (None, RunKind::Quick | RunKind::Sweep) => {
+            command(&folder, &accepted, history, machine, runner, &events)
+        }
     };
     if done.is_ok() {
         // An error is ignored: files without a record only need to be confirmed later.
@@ -121,9 +129,11 @@ pub(crate) fn words_of(folder: Option<&Path>) -> Vec<String> {
 fn jobs(
     folder: &Folder,
     accepted: &Accepted,
+    history: Option<&OsStr>,
     machine: &dyn Source,
     events: &RefCell<Events>,
 ) -> Result<u8, Failure> {
+    let keeper = history.map(|store| Keeper::begin(Some(store))).transpose()?;
     let source =
         TextSource { machine, job: &accepted.request.job, loads: accepted.allowed.commands, file: None };
     let spec = reading::parse(&words_of(Some(&folder.path)), &source)
@@ -135,10 +145,16 @@ fn jobs(
         return Err(refused(lines));
     }
     spec.messages.iter().for_each(|message| tell(events, &message.text));
-    run(folder, &spec, &plan, events)
+    run(folder, &spec, &plan, keeper.as_ref(), events)
 }
 
-fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -> Result<u8, Failure> {
+fn run(
+    folder: &Folder,
+    spec: &RunSpec,
+    plan: &Plan,
+    keeper: Option<&Keeper>,
+    events: &RefCell<Events>,
+) -> Result<u8, Failure> {
     let options = Options {
         live_view: true,
         slices: here::slices(spec),
@@ -163,6 +179,7 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
     }
     file.into_inner().map_err(io::Error::from).and_then(|file| file.sync_all()).map_err(failed)?;
     std::fs::rename(&beside, &path).map_err(failed)?;
+    keeper.map_or(Ok(()), |keeper| keeper.add(&outcome.report, Some(&path)))?;
     Ok(exit::number(&outcome, false))
 }
 
@@ -193,7 +210,7 @@ impl Observer for Viewers<'_> {
 
 /// Returns the arguments of a command. All texts of the browser become values of options or follow
 /// `--`, so that none is taken as an option.
-pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsString> {
+pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path, history: Option<&OsStr>) -> Vec<OsString> {
     let request = &accepted.request;
     let in_folder = |option: &str, name: &str| {
         let mut word = OsString::from(option);
@@ -201,6 +218,7 @@ pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsStri
         word
     };
     let mut words = Vec::new();
+    words.extend(history.map(history::word));
     match request.kind {
         RunKind::Job => {}
         RunKind::Quick => {
@@ -235,6 +253,7 @@ pub(crate) fn name_of(kind: RunKind) -> &'static str {
 fn command(
     folder: &Folder,
     accepted: &Accepted,
+    history: Option<&OsStr>,
     machine: &dyn Source,
     runner: &mut dyn Runner,
     events: &RefCell<Events>,
@@ -264,7 +283,7 @@ fn command(
     let mut out = Printer::new(BufWriter::new(output), Letters::Unicode);
     let mut err = Lines { events, begun: Vec::new() };
     let mut streams = Streams { out: &mut out, err: &mut err };
-    let words = words_of_command(accepted, &folder.path);
+    let words = words_of_command(accepted, &folder.path, history);
     let code = (command.run)(&words, &mut streams, &mut guarded)?;
     out.flush().map_err(|error| crate::failed(&path, &error))?;
     Ok(code)

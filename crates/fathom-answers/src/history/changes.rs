@@ -35,11 +35,16 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
 
 /// The series that are asked of, each with its changes, or with why nothing can be said.
 pub(super) fn judged(question: &Question) -> Result<Vec<Judged>, Failure> {
+    Ok(judge(question, question.subjects()?))
+}
+
+/// The changes of these series.
+pub(super) fn judge(question: &Question, subjects: Vec<Subject>) -> Vec<Judged> {
     let judge = |subject: Subject| {
         let found = analyse(&subject.points(), &question.options(&subject));
         (subject, found)
     };
-    Ok(question.subjects()?.into_iter().map(judge).collect())
+    subjects.into_iter().map(judge).collect()
 }
 
 /// A sentence per change, or one that says why there is none.

@@ -73,7 +73,7 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
     Ok(code)
 }
 
-fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
+pub(super) fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
     let mut table = Table::new(&[
         ("drive", Align::Name),
         ("siblings", Align::Name),
@@ -99,7 +99,7 @@ fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
 }
 
 /// What was judged, below the table.
-fn summary(fleet: &Fleet, by: By, limits: &Limits) -> String {
+pub(super) fn summary(fleet: &Fleet, by: By, limits: &Limits) -> String {
     let unit = format!("{}s", by.noun());
     let few = fleet.siblings.iter().filter(|siblings| siblings.spread.is_none()).count();
     let left_out = match few {

@@ -10,6 +10,7 @@ mod fleet_page;
 mod import;
 mod input;
 mod list;
+pub(crate) mod pages;
 mod question;
 mod remove;
 mod report;
@@ -114,8 +115,11 @@ fn open(named: Option<&OsString>, access: Access) -> Result<Store, Failure> {
 
 /// The value of `--where`.
 fn condition(parser: &mut Parser) -> Result<Condition, Failure> {
-    Condition::parse(&arguments::text(parser, "--where")?)
-        .map_err(|error| Failure::new(format!("--where: {error}")))
+    condition_of(&arguments::text(parser, "--where")?)
+}
+
+fn condition_of(text: &str) -> Result<Condition, Failure> {
+    Condition::parse(text).map_err(|error| Failure::new(format!("--where: {error}")))
 }
 
 /// Runs that were named, the store, and the format.

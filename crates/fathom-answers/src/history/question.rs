@@ -63,6 +63,17 @@ impl Question {
         Ok(question)
     }
 
+    /// A question that was not asked with arguments.
+    pub(super) fn new(
+        conditions: Vec<Condition>,
+        store: OsString,
+        figures: Vec<String>,
+        smallest: Option<&str>,
+    ) -> Result<Question, Failure> {
+        let smallest = smallest.map(smallest_of).transpose()?;
+        Ok(Question { conditions, store: Some(store), figures, smallest })
+    }
+
     /// Takes an option that the subcommands share, by its name. False if it is none of them.
     fn take(&mut self, name: &str, parser: &mut Parser) -> Result<bool, Failure> {
         match name {
@@ -70,13 +81,7 @@ impl Question {
             "store" => self.store = Some(parser.value()?),
             "figure" => self.figures.push(arguments::text(parser, "--figure")?),
             "smallest" => {
-                let text = arguments::text(parser, "--smallest")?;
-                let percent: Option<f64> = text.trim().trim_end_matches('%').trim_end().parse().ok();
-                let share =
-                    percent.filter(|percent| (0.0..1000.0).contains(percent)).map(|percent| percent / 100.0);
-                let expected =
-                    || Failure::new(format!("--smallest={text}: expected a change in percent, such as 5%"));
-                self.smallest = Some(share.ok_or_else(expected)?);
+                self.smallest = Some(smallest_of(&arguments::text(parser, "--smallest")?)?);
             }
             _ => return Ok(false),
         }
@@ -180,6 +185,13 @@ impl Subject {
         });
         format!("{when}, {} {size}{}", self.name(), causes.collect::<String>())
     }
+}
+
+/// The value of `--smallest`, as a share.
+fn smallest_of(text: &str) -> Result<f64, Failure> {
+    let percent: Option<f64> = text.trim().trim_end_matches('%').trim_end().parse().ok();
+    let share = percent.filter(|percent| (0.0..1000.0).contains(percent)).map(|percent| percent / 100.0);
+    share.ok_or_else(|| Failure::new(format!("--smallest={text}: expected a change in percent, such as 5%")))
 }
 
 /// Divides a series by hosts and names of devices, which would alternate in it. Another drive of the same name on the same

@@ -40,7 +40,7 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
 }
 
 /// What is said of all series: the changes, or that there are none.
-fn lead(judged: &[Judged]) -> Vec<Said> {
+pub(super) fn lead(judged: &[Judged]) -> Vec<Said> {
     let (mut lines, mut steady, mut refused) = (Vec::new(), 0, 0);
     for (subject, found) in judged {
         match found {
@@ -65,7 +65,7 @@ fn said(subject: &Subject, found: &Result<Analysis, Refusal>) -> Vec<Said> {
     told(subject, found).into_iter().map(|text| Said { text, run: runs.next() }).collect()
 }
 
-fn course(subject: &Subject, found: &Result<Analysis, Refusal>) -> Course {
+pub(super) fn course(subject: &Subject, found: &Result<Analysis, Refusal>) -> Course {
     let runs = subject.series.points.iter().zip(subject.points()).map(|(of_store, point)| Run {
         number: of_store.run,
         time: time(of_store.begun_ms),

@@ -22,6 +22,12 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
 }
 
 fn text(run: &StoredRun) -> String {
+    let jobs = &run.record.jobs;
+    lines(run).join("\n") + "\n\n" + &table(jobs).text(0, columns::of_terminal()) + &errors(jobs)
+}
+
+/// What the run was and what it was on, before its figures.
+pub(super) fn lines(run: &StoredRun) -> Vec<String> {
     let record = &run.record;
     let mut lines = vec![format!("run {}: {}, {}", run.id, time(record.begun_ms), record.program)];
     // A run that stored itself need not have a file.
@@ -60,7 +66,7 @@ fn text(run: &StoredRun) -> String {
     }
     lines.push(format!("verdict: {}", record.verdict));
     lines.extend(record.findings.iter().map(|finding| format!("  {}: {}", finding.severity, finding.text)));
-    lines.join("\n") + "\n\n" + &table(&record.jobs).text(0, columns::of_terminal()) + &errors(&record.jobs)
+    lines
 }
 
 fn errors(jobs: &[Job]) -> String {
@@ -69,7 +75,7 @@ fn errors(jobs: &[Job]) -> String {
 }
 
 /// A row per job and direction.
-fn table(jobs: &[Job]) -> Table {
+pub(super) fn table(jobs: &[Job]) -> Table {
     let right = Align::Right;
     let mut table = Table::new(&[
         ("job", Align::Name),
@@ -117,14 +123,14 @@ fn table(jobs: &[Job]) -> Table {
 }
 
 /// Name of a job, with its host in a run over several.
-fn name_of(job: &Job) -> String {
+pub(super) fn name_of(job: &Job) -> String {
     match job.host.as_str() {
         "" => job.name.clone(),
         host => format!("{} on {host}", job.name),
     }
 }
 
-fn at(latency: Option<&Latency>, percent: f64) -> Option<f64> {
+pub(super) fn at(latency: Option<&Latency>, percent: f64) -> Option<f64> {
     let found = latency?.percentiles.iter().find(|(own, _)| (own - percent).abs() < 1e-6)?;
     Some(found.1 as f64)
 }

@@ -20,7 +20,7 @@ use chart::Figure;
 pub(crate) use chart::Series;
 pub(crate) use charts::{TABLE_ROWS, charts, limits as latency_limits, percentiles, seconds_axis};
 pub(crate) use intervals::{Change, html as intervals};
-pub(crate) use shell::{Link, list, sentences, shell};
+pub(crate) use shell::{Link, SCRIPT as PAGE_SCRIPT, STYLE as PAGE_STYLE, list, sentences, shell};
 
 use crate::Command;
 use crate::curve::record as curve_results;

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 
 /// The styles of the page. The chart styles come first, because the others override their colours for dark mode
 /// and paper.
-const STYLE: &str = concat!(include_str!("assets/chart.css"), include_str!("assets/style.css"));
-const SCRIPT: &str = include_str!("assets/cursor.js");
+pub(crate) const STYLE: &str = concat!(include_str!("assets/chart.css"), include_str!("assets/style.css"));
+/// The cursor of the charts.
+pub(crate) const SCRIPT: &str = include_str!("assets/cursor.js");
 
 /// An id in the page, and the name of what it links to.
 pub(crate) type Link = (String, String);

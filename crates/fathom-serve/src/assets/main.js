@@ -1,7 +1,7 @@
 // The page: which view is shown. The address contains the view (#job, #quick, #sweep, #runs, #run/ID), so that
 // the browser's back and forward buttons work.
 
-import { byId, tellProblem } from "./elements.js";
+import { byId, element, tellProblem } from "./elements.js";
 import { Editor } from "./editor.js";
 import { Forms } from "./forms.js";
 import { Live } from "./live.js";
@@ -27,6 +27,7 @@ async function start() {
   const [place, { options }] = await Promise.all([get("api/place"), get("api/options")]);
   const also = [place.devices.length > 0 ? `devices: ${place.devices.join(", ")}` : "", place.commands ? "commands" : "", place.network ? "servers" : ""];
   byId("place").textContent = `Version ${place.version}. Jobs may use files in ${place.paths.join(", ")}${also.filter(Boolean).map((text) => `; ${text}`).join("")}. Relative names count from ${place.directory}.`;
+  if (place.history) byId("views").append(element("li", {}, element("a", { href: "history" }, "History")));
   const forms = new Forms(new Editor(options), place);
   const live = new Live();
   const runs = new Runs();

@@ -53,6 +53,10 @@ const OF_PAGE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; 
 const OF_RESULT: &str = "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src \
                          'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
+/// Pages of the history have forms, whose answers are pages of this server, and scripts of this server alone.
+const OF_HISTORY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; form-action 'self'; \
+                          base-uri 'none'; frame-ancestors 'none'";
+
 /// Creates a response with this content.
 pub(crate) fn of(status: StatusCode, media_type: &'static str, content: Content) -> Answer {
     let mut answer = Response::new(content);
@@ -117,5 +121,13 @@ pub(crate) fn problem_page(status: StatusCode, text: &str) -> Answer {
 pub(crate) fn result_page(bytes: Vec<u8>) -> Answer {
     let mut answer = whole(StatusCode::OK, "text/html; charset=utf-8", bytes);
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(OF_RESULT));
+    answer
+}
+
+/// Creates a page of the history.
+pub(crate) fn history_page(html: String, is_problem: bool) -> Answer {
+    let status = if is_problem { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut answer = whole(status, "text/html; charset=utf-8", html.into_bytes());
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(OF_HISTORY));
     answer
 }

@@ -10,6 +10,7 @@ mod stream;
 
 use crate::allowed::Allowed;
 use crate::folder::{Folder, Results};
+use crate::history::{History, HistoryRequest};
 use crate::reading::NoRunner;
 use crate::runs::Runs;
 use crate::words::Wishes;
@@ -37,7 +38,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, Sender};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::{sleep, timeout};
 
@@ -47,6 +48,9 @@ const MOST_CONNECTIONS: usize = 128;
 const HEADER_TIME: Duration = Duration::from_secs(10);
 /// Maximum size of the headers in bytes.
 const MOST_HEADERS: usize = 32 << 10;
+/// Pages of the history that are made at the same time. A question about a large store takes a processor for seconds, which
+/// would otherwise be missing to a run.
+static HISTORY_PAGES: Semaphore = Semaphore::const_new(2);
 /// Interval at which signals are polled.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -57,6 +61,7 @@ pub(crate) fn serve(
     machine: &dyn Source,
     runner: &mut dyn Runner,
 ) -> Result<u8, Failure> {
+    let history = wishes.history.as_ref().map(|named| History::open(named.as_deref())).transpose()?;
     let (results, _lock) = Results::open(&wishes.results)?;
     let allowed = allowed(&wishes.allowed, &results)?;
     let directory =
@@ -77,9 +82,9 @@ pub(crate) fn serve(
     let door = Door::new(address.port()).map_err(Failure::because)?;
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
-    tell(streams, address, &door, &results)?;
+    tell(streams, address, &door, &results, history.as_ref())?;
     let site = Site {
-        runs: Rc::new(Runs::new(results, allowed)),
+        runs: Rc::new(Runs::new(results, allowed, history)),
         machine,
         runner: RefCell::new(runner),
         directory: directory.display().to_string(),
@@ -119,8 +124,12 @@ fn tell(
     address: SocketAddr,
     door: &Door,
     results: &Results,
+    history: Option<&History>,
 ) -> Result<(), Failure> {
     writeln!(streams.out, "fathom serve: http://{address}/?token={}", door.token())?;
+    if let Some(history) = history {
+        writeln!(streams.out, "Runs are added to {}.", history.shown)?;
+    }
     writeln!(
         streams.out,
         "Results are kept in {}. Ctrl-C ends the server, not its runs.",
@@ -211,6 +220,7 @@ async fn answer_to(
     match replied.await {
         Ok(Reply::Now(answer)) if is_asked => answer,
         Ok(Reply::Page(command, words)) => page(command, words).await,
+        Ok(Reply::History(request)) => history(request).await,
         _ => answer::problem(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down"),
     }
 }
@@ -228,6 +238,23 @@ async fn page(command: &'static str, words: Vec<OsString>) -> Answer {
     match made.await {
         Ok(Ok(bytes)) => answer::result_page(bytes),
         Ok(Err(text)) => answer::problem_page(StatusCode::UNPROCESSABLE_ENTITY, &text),
+        Err(_) => answer::problem_page(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "fathom has a bug; its messages say where",
+        ),
+    }
+}
+
+/// Makes a page of the history on a separate thread.
+async fn history(request: Box<HistoryRequest>) -> Answer {
+    let permit = HISTORY_PAGES.acquire().await;
+    let made = tokio::task::spawn_blocking(move || {
+        // The question goes on if the browser leaves, so it keeps its permit.
+        let _permit = permit;
+        request.make()
+    });
+    match made.await {
+        Ok(made) => answer::history_page(made.html, made.is_problem),
         Err(_) => answer::problem_page(
             StatusCode::INTERNAL_SERVER_ERROR,
             "fathom has a bug; its messages say where",

@@ -4,6 +4,7 @@ use super::answer::{self, Answer};
 use super::stream;
 use crate::check::Checker;
 use crate::folder::{Folder, Request};
+use crate::history::HistoryRequest;
 use crate::options;
 use crate::pages::ASSETS;
 use crate::runs::{FILES, Refusal, Runs};
@@ -48,6 +49,8 @@ pub(crate) enum Reply {
     Now(Answer),
     /// A page: the output of this command with these arguments.
     Page(&'static str, Vec<OsString>),
+    /// A page of the history.
+    History(Box<HistoryRequest>),
 }
 
 impl<'a> Site<'a> {
@@ -78,8 +81,16 @@ impl<'a> Site<'a> {
                 Some(folder) => return self.of_run(question, folder, rest),
                 None => answer::problem(StatusCode::NOT_FOUND, "there is no such run"),
             },
+            ("GET", [name]) => match self.history(name, question.query.as_deref()) {
+                Some(request) => return Reply::History(Box::new(request)),
+                None => answer::problem(StatusCode::NOT_FOUND, "there is no such page"),
+            },
             _ => answer::problem(StatusCode::NOT_FOUND, "there is no such page"),
         })
+    }
+
+    fn history(&self, name: &str, query: Option<&str>) -> Option<HistoryRequest> {
+        self.runs.history.as_ref()?.request(name, query, &self.runs.results)
     }
 
     fn checker(&self) -> Checker<'a, '_> {
@@ -96,7 +107,7 @@ impl<'a> Site<'a> {
         let shown = |paths: &[std::path::PathBuf]| -> Vec<String> {
             paths.iter().map(|path| path.display().to_string()).collect()
         };
-        json!({
+        let mut place = json!({
             "version": fathom_spec::VERSION,
             "results": self.runs.results.path().display().to_string(),
             "directory": self.directory,
@@ -104,7 +115,11 @@ impl<'a> Site<'a> {
             "devices": shown(&allowed.devices),
             "commands": allowed.commands,
             "network": allowed.network,
-        })
+        });
+        if let Some(history) = &self.runs.history {
+            place["history"] = json!(history.shown);
+        }
+        place
     }
 
     fn start(&self, request: Request) -> Answer {

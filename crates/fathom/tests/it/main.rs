@@ -110,6 +110,7 @@ mod seeds_randrw;
 mod sequences;
 mod serve;
 mod serve_attacks;
+mod serve_history;
 mod serve_page;
 mod serve_safety;
 mod servers;

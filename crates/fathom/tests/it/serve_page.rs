@@ -14,7 +14,7 @@ const LONG: &str = "[slow]\nfilename=x\nsize=1m\nrw=read\nrate_iops=50\nruntime=
 
 /// The page sent requests only to its own server, and logged no errors except those with these words.
 #[track_caller]
-fn check_silence(browser: &Browser, served: &Served, expected: &[&str]) {
+pub(crate) fn check_silence(browser: &Browser, served: &Served, expected: &[&str]) {
     let own = format!("http://127.0.0.1:{}/", served.port);
     for event in &browser.events {
         let parameters = &event["params"];

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// Nights of results; a tag says which kernel ran, and from `slower` on everything takes a quarter longer.
-pub(super) fn nights(directory: &Path, count: u64, slower: u64) {
+pub(crate) fn nights(directory: &Path, count: u64, slower: u64) {
     for night in 0..count {
         let factor = if night < slower { 1.0 } else { 1.25 };
         let noise = 1.0 + ((night * 7) % 11) as f64 / 400.0;

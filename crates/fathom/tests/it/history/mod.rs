@@ -1,6 +1,6 @@
 //! `fathom history`: results in a store, on real databases.
 
-mod answers;
+pub(crate) mod answers;
 mod page;
 mod places;
 mod run;
@@ -32,11 +32,11 @@ fn results(directory: &Path, count: u64) {
     }
 }
 
-fn history(directory: &Path, words: &str) -> Launch {
+pub(crate) fn history(directory: &Path, words: &str) -> Launch {
     Launch::fathom(directory).variable("FATHOM_HISTORY", "history.db").words("history").words(words)
 }
 
-fn document(finished: Finished) -> Value {
+pub(crate) fn document(finished: Finished) -> Value {
     serde_json::from_str(&finished.expect_clean().stdout).expect("JSON")
 }
 

@@ -2,6 +2,7 @@
 
 use super::{history, results, whole_runs};
 use crate::support::program::Launch;
+use crate::support::served::Served;
 use crate::support::{scratch, skip, wait_until};
 use std::fs;
 use std::io::{Read, Write};
@@ -223,4 +224,35 @@ fn overheard(target: u16) -> (u16, Arc<Mutex<Vec<u8>>>) {
         }
     });
     (port, seen)
+}
+
+/// `fathom serve` with a store on a server.
+#[test]
+fn pages_of_a_server_never_have_its_password() {
+    fathom_only!();
+    let server = require!(Server::start());
+    let directory = scratch();
+    let at = directory.path();
+    let url = server.url("postgres");
+    let launch = Launch::fathom(at).variable("FATHOM_HISTORY", &url).variable("PGPASSWORD", "s3cret");
+    let served = Served::start_as(launch, at, "--history");
+    let run = served.start_job("[a]\nioengine=null\nsize=1m\nrw=read\n");
+    served.wait_for(&run, "done");
+    let pages =
+        ["/history", "/history-run?number=1", "/history-changes", "/history-fleet?by=host", "/api/place"];
+    let all = || pages.map(|path| served.get(path).body);
+    let [list, own, ..] = all();
+    assert!(
+        list.contains("Runs 1 to 1 of 1") && own.contains(&format!("api/runs/{run}/page")),
+        "{list}{own}"
+    );
+    drop(server);
+    let bodies = all();
+    assert!(bodies[0].contains("role=\"alert\"") && bodies[0].contains("No such file"), "{}", bodies[0]);
+    let kept = served.results.join("runs").join(&run);
+    let files =
+        fs::read_dir(kept).expect("a folder").map(|entry| fs::read_to_string(entry.expect("a file").path()));
+    for text in bodies.into_iter().chain(files.map(Result::unwrap_or_default)) {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
 }

@@ -85,9 +85,15 @@ impl Served {
     /// arguments name one.
     #[track_caller]
     pub(crate) fn start(directory: &Path, words: &str) -> Served {
+        Served::start_as(Launch::fathom(directory), directory, words)
+    }
+
+    /// Does the same with a launch that has more in it, such as variables.
+    #[track_caller]
+    pub(crate) fn start_as(launch: Launch, directory: &Path, words: &str) -> Served {
         let is_told = words.contains("--port") || words.contains("--listen");
         let port = if is_told { "" } else { "--port=0" };
-        let launch = Launch::fathom(directory).words("serve --results=results").words(port).words(words);
+        let launch = launch.words("serve --results=results").words(port).words(words);
         let mut running = launch.timeout(PATIENCE * 10).start();
         let (text, _) = running.wait_for_output(|text| text.contains("Ctrl-C ends"));
         let url =
