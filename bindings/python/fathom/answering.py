@@ -148,7 +148,17 @@ def fsync_check(
     # Status 2 means too slow; status 1 with a document means no answer.
     document, results = _answer("fsync-check", directory, given, arguments, good=(0, 1, 2))
     try:
-        names = ("fast_enough", "percentile", "value_ns", "threshold_ns", "syncs", "syncs_per_second", "min_ns", "mean_ns", "max_ns")
+        names = (
+            "fast_enough",
+            "percentile",
+            "value_ns",
+            "threshold_ns",
+            "syncs",
+            "syncs_per_second",
+            "min_ns",
+            "mean_ns",
+            "max_ns",
+        )
         return FsyncCheck(
             **{name: document[name] for name in names},
             percentiles_ns={float(name[1:]): int(ns) for name, ns in document["percentiles_ns"].items()},

@@ -225,10 +225,12 @@ def test_a_history_is_a_frame(runs: Runs) -> None:
     history = fathom.history("h.db")
     assert repr(history).endswith(" of 3 runs>")
     iops = [row for row in history.figures if (row["direction"], row["figure"]) == ("read", "iops")]
-    assert [row["value"] for row in iops] == pytest.approx([result.job("a").read.ios_per_second for result in runs[0]], rel=1e-6)
+    assert [row["value"] for row in iops] == pytest.approx(
+        [result.job("a").read.ios_per_second for result in runs[0]], rel=1e-6
+    )
     assert all(row["begun"].year > 2020 and row["job"] == "a" for row in iops)
     note = 'two words, and "quotes" 1'
-    assert [row["tag.note"] for row in history.rows() if row["run"] == 2][0] == note
+    assert next(row["tag.note"] for row in history.rows() if row["run"] == 2) == note
     assert {row["run"] for row in fathom.history("h.db", where={"note": note}).figures} == {2}
     assert fathom.history(Path("h.db"), where={"note": "none"}).figures == []
     assert "<!doctype html>" in history.page().lower()[:100]
@@ -238,4 +240,4 @@ def test_a_history_is_a_frame(runs: Runs) -> None:
         fathom.history("h.db", where={"a=b": "c"})
     pytest.importorskip("pandas")
     frame = history.frame()
-    assert str(frame.begun.dtype).startswith("datetime64") and set(frame["tag.note"]) == {f'{note[:-1]}{n}' for n in range(3)}
+    assert str(frame.begun.dtype).startswith("datetime64") and set(frame["tag.note"]) == {f"{note[:-1]}{n}" for n in range(3)}
