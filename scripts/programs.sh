@@ -14,8 +14,15 @@ programs_of_tests() {
     sed -n '/"overflow_checks":[a-z]*,"test":true/s/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\)".*/\1 \2/p' "$scratch/built"
 }
 
-# What the line of crates/fathom/tests/it, the tests of the whole program, looks like.
-tests_of_the_program='/crates/fathom [^ ]*/it-[0-9a-f]*$'
+# The line of crates/fathom/tests/it, the tests of the whole program.
+program_tests() {
+    programs_of_tests | grep '/crates/fathom [^ ]*/it-[0-9a-f]*$'
+}
+
+# The lines of all others.
+unit_tests() {
+    programs_of_tests | grep -v '/crates/fathom [^ ]*/it-[0-9a-f]*$'
+}
 
 # run_program "DIRECTORY PROGRAM" WORDS...: runs a test program as cargo does, and appends its output to $scratch/tests.
 run_program() {

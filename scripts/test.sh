@@ -63,7 +63,7 @@ run_unit_tests() {
     local status=0 program
     while read -r program; do
         run_program "$program" --test-threads="$(nproc)" || status=1
-    done < <(programs_of_tests | grep -v "$tests_of_the_program")
+    done < <(unit_tests)
     # Examples in the library's documentation.
     cargo test --quiet --doc --workspace --locked "${all_engines[@]}" 2>&1 | tee -a "$scratch/tests" || status=1
     return $status
@@ -72,7 +72,7 @@ run_unit_tests() {
 # Tests of the whole program mostly wait, so more of them run concurrently than there are processors. Tests on
 # real kernel devices run in virtual machines.
 run_program_tests() {
-    run_program "$(programs_of_tests | grep "$tests_of_the_program")" --skip lab:: --test-threads=$(($(nproc) + 3)) "$@"
+    run_program "$(program_tests)" --skip lab:: --test-threads=$(($(nproc) + 3)) "$@"
 }
 
 # The tests on real kernel devices mostly wait for their virtual machines, so they run concurrently with all
@@ -118,7 +118,7 @@ run_quick_tests() {
 run_server_tests() {
     build_tests || return 1
     with_tools
-    run_program "$(programs_of_tests | grep "$tests_of_the_program")" --test-threads=2 \
+    run_program "$(program_tests)" --test-threads=2 \
         ceph:: gluster:: hdfs:: hosts::ssh:: http:: iscsi:: metrics:: mounts:: nbd:: nfs:: s3:: servers::
 }
 

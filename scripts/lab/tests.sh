@@ -66,7 +66,7 @@ lab_tests() {
         return 0
     fi
     echo "${reason##*$'\n'}"
-    program=$(programs_of_tests | grep "$tests_of_the_program")
+    program=$(program_tests)
     program=${program#* }
     [ "$most" -le 4 ] || most=4
     for machine in "${lab_machines[@]}"; do
