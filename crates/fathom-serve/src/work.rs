@@ -179,7 +179,10 @@ fn run(
     }
     file.into_inner().map_err(io::Error::from).and_then(|file| file.sync_all()).map_err(failed)?;
     std::fs::rename(&beside, &path).map_err(failed)?;
-    keeper.map_or(Ok(()), |keeper| keeper.add(&outcome.report, Some(&path)))?;
+    // The figures of a run that a bug ended are not kept.
+    if let Some(keeper) = keeper.filter(|_| !outcome.is_broken) {
+        keeper.add(&outcome.report, Some(&path))?;
+    }
     Ok(exit::number(&outcome, false))
 }
 

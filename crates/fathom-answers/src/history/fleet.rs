@@ -1,7 +1,7 @@
 //! `fathom history fleet`: which drives are slower than their siblings, by which figure, by how much, and how sure?
 
 use super::fleet_page::distributions;
-use super::question::{Question, size};
+use super::question::{Question, Subject, size};
 use super::runs;
 use super::siblings::{By, CHOICES, Measured, measured, runs_of};
 use crate::report::fleet::{self, FleetAnswer};
@@ -35,45 +35,69 @@ pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failu
         }
         Ok(true)
     })?;
-    let usual = Limits::default();
-    let limits = Limits { smallest: question.smallest(usual.smallest), ..usual };
-    let subjects = question.subjects()?;
-    let measured = measured(&subjects, by);
-    if measured.is_empty() {
-        let missing = if by == By::Host { "host name" } else { "serial number; --by=host compares hosts" };
-        return Err(Failure::new(format!("none of the runs has a {missing}")));
-    }
-    let samples: Vec<Sample> = measured.iter().map(|measured| measured.sample.clone()).collect();
-    let fleet = judge(&samples, &limits);
+    let answered = Answered::of(&question, by)?;
+    let Answered { fleet, measured, limits, .. } = &answered;
     let code = if fleet.judged == 0 { 1 } else { 0 };
     if let Some(output) = &page.output {
-        let answer = FleetAnswer {
-            summary: summary(&fleet, by, &limits).lines().map(str::to_owned).collect(),
-            worse: (!fleet.outliers.is_empty()).then(|| table(&fleet, &measured)),
-            distributions: distributions(&fleet, &measured, &subjects, by),
-        };
-        let behind = fleet.outliers.iter().flat_map(|outlier| runs_of(outlier, &measured));
+        let behind = fleet.outliers.iter().flat_map(|outlier| runs_of(outlier, measured));
         let entries = runs::newest(&mut question.store()?, behind.collect())?;
         let title = page.title.unwrap_or_else(|| "Fleet".to_owned());
-        return put(output, &fleet::page(&title, &answer, &entries), page.force, streams).map(|_| code);
+        let html = fleet::page(&title, &answered.drawn(), &entries);
+        return put(output, &html, page.force, streams).map(|_| code);
     }
     match format {
         Format::Text => {
             let rows = if fleet.outliers.is_empty() {
                 String::new()
             } else {
-                table(&fleet, &measured).text(0, columns::of_terminal())
+                table(fleet, measured).text(0, columns::of_terminal())
             };
-            output::print_long(streams, &(rows + &summary(&fleet, by, &limits)))?;
+            output::print_long(streams, &(rows + &summary(fleet, by, limits)))?;
         }
-        Format::Markdown => print_as(format, streams, &table(&fleet, &measured).markdown())?,
-        Format::Csv => print_as(format, streams, &table(&fleet, &measured).csv())?,
-        Format::Json => print_as(format, streams, &output::json(&document(&fleet, &measured))?)?,
+        Format::Markdown => print_as(format, streams, &table(fleet, measured).markdown())?,
+        Format::Csv => print_as(format, streams, &table(fleet, measured).csv())?,
+        Format::Json => print_as(format, streams, &output::json(&document(fleet, measured))?)?,
     }
     Ok(code)
 }
 
-pub(super) fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
+/// A fleet, judged.
+pub(super) struct Answered {
+    by: By,
+    limits: Limits,
+    subjects: Vec<Subject>,
+    measured: Vec<Measured>,
+    fleet: Fleet,
+}
+
+impl Answered {
+    pub(super) fn of(question: &Question, by: By) -> Result<Answered, Failure> {
+        let usual = Limits::default();
+        let limits = Limits { smallest: question.smallest(usual.smallest), ..usual };
+        let subjects = question.subjects()?;
+        let measured = measured(&subjects, by);
+        if measured.is_empty() {
+            let missing =
+                if by == By::Host { "host name" } else { "serial number; --by=host compares hosts" };
+            return Err(Failure::new(format!("none of the runs has a {missing}")));
+        }
+        let samples: Vec<Sample> = measured.iter().map(|measured| measured.sample.clone()).collect();
+        let fleet = judge(&samples, &limits);
+        Ok(Answered { by, limits, subjects, measured, fleet })
+    }
+
+    /// The answer as a page shows it.
+    pub(super) fn drawn(&self) -> FleetAnswer {
+        let Answered { by, limits, subjects, measured, fleet } = self;
+        FleetAnswer {
+            summary: summary(fleet, *by, limits).lines().map(str::to_owned).collect(),
+            worse: (!fleet.outliers.is_empty()).then(|| table(fleet, measured)),
+            distributions: distributions(fleet, measured, subjects, *by),
+        }
+    }
+}
+
+fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
     let mut table = Table::new(&[
         ("drive", Align::Name),
         ("siblings", Align::Name),
@@ -99,7 +123,7 @@ pub(super) fn table(fleet: &Fleet, measured: &[Measured]) -> Table {
 }
 
 /// What was judged, below the table.
-pub(super) fn summary(fleet: &Fleet, by: By, limits: &Limits) -> String {
+fn summary(fleet: &Fleet, by: By, limits: &Limits) -> String {
     let unit = format!("{}s", by.noun());
     let few = fleet.siblings.iter().filter(|siblings| siblings.spread.is_none()).count();
     let left_out = match few {
@@ -151,7 +175,6 @@ fn document(fleet: &Fleet, measured: &[Measured]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::question::Subject;
     use super::super::question::tests::nights;
     use super::*;
     use std::collections::BTreeMap;

@@ -108,7 +108,6 @@ pub(crate) fn problem_page(status: StatusCode, text: &str) -> Answer {
             body {
                 h1 { "This page cannot be made" }
                 p { (text) }
-                p { a href="/#runs" { "Back to the runs" } }
             }
         }
     };

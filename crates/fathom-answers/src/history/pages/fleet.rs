@@ -1,12 +1,10 @@
 //! The page of a fleet: the same as that of `fathom history fleet --output`, but each mark is a link to the page of a run.
 
-use super::super::fleet::{summary, table};
-use super::super::fleet_page::distributions;
+use super::super::fleet::Answered;
 use super::super::question::Question;
-use super::super::siblings::{By, CHOICES, measured};
+use super::super::siblings::{By, CHOICES};
 use super::of_run;
-use crate::report::fleet::{FleetAnswer, sections};
-use fathom_changes::fleet::{Limits, Sample, judge};
+use crate::report::fleet::sections;
 use fathom_command::Failure;
 use maud::Markup;
 
@@ -21,20 +19,5 @@ pub(super) fn content(question: &Question, by: &str) -> Result<Markup, Failure> 
         None if by.is_empty() => By::Model,
         None => return Err(Failure::new(format!("--by={by}: expected model, serial or host"))),
     };
-    let usual = Limits::default();
-    let limits = Limits { smallest: question.smallest(usual.smallest), ..usual };
-    let subjects = question.subjects()?;
-    let measured = measured(&subjects, by);
-    if measured.is_empty() {
-        let missing = if by == By::Host { "host name" } else { "serial number; compare hosts instead" };
-        return Err(Failure::new(format!("none of the runs has a {missing}")));
-    }
-    let samples: Vec<Sample> = measured.iter().map(|measured| measured.sample.clone()).collect();
-    let fleet = judge(&samples, &limits);
-    let answer = FleetAnswer {
-        summary: summary(&fleet, by, &limits).lines().map(str::to_owned).collect(),
-        worse: (!fleet.outliers.is_empty()).then(|| table(&fleet, &measured)),
-        distributions: distributions(&fleet, &measured, &subjects, by),
-    };
-    Ok(sections(&answer, &of_run))
+    Ok(sections(&Answered::of(question, by)?.drawn(), &of_run))
 }
