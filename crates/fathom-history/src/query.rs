@@ -134,12 +134,9 @@ impl Store {
         Ok(found)
     }
 
-    /// Descriptions of the runs whose numbers are in `set`, SQL with these values, but for the names of their jobs.
-    pub(crate) fn without_jobs(
-        &mut self,
-        set: &str,
-        values: &[Value],
-    ) -> Result<BTreeMap<i64, Listed>, Error> {
+    /// Descriptions of the runs whose numbers are in `set`, as parameters with these values, but for the names of their
+    /// jobs.
+    fn without_jobs(&mut self, set: &str, values: &[Value]) -> Result<BTreeMap<i64, Listed>, Error> {
         let rows = self.query(
             &format!(
                 "SELECT run_id, begun_ms, program, verdict, fingerprint, host, kernel, device, model, firmware,

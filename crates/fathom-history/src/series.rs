@@ -135,6 +135,9 @@ const OF_JOB: [(&str, &str); 6] = [
     ("serial", "device.serial"),
 ];
 
+/// Names of properties, and their values.
+type Attributes = BTreeMap<String, String>;
+
 /// A value before it is put into its series.
 struct Found {
     run: i64,
@@ -143,29 +146,23 @@ struct Found {
     value: f64,
     verdict: String,
     /// What the job was on.
-    attributes: BTreeMap<String, String>,
+    attributes: Attributes,
 }
 
 impl Store {
     /// The series of a figure in the runs that meet all conditions.
     pub fn series(&mut self, figure: &FigureName, conditions: &[Condition]) -> Result<Vec<Series>, Error> {
         let found = self.values_of(figure, conditions)?;
-        let mut values = Vec::new();
-        let condition = filter::sql(conditions, &mut values);
-        let runs = self.without_jobs(&format!("SELECT run.id FROM run WHERE {condition}"), &values)?;
+        let runs = self.runs_of(conditions)?;
         let mut series: BTreeMap<(String, usize, i64, String), Vec<Point>> = BTreeMap::new();
         for Found { run, key, value, verdict, mut attributes } in found {
             // A run that was added in the meantime is not among them.
-            let Some(of_run) = runs.get(&run) else { continue };
+            let Some((begun_ms, shared)) = runs.get(&run) else { continue };
             if !conditions.iter().all(|condition| condition.allows(&attributes)) {
                 continue;
             }
-            let tags = of_run.tags.iter().map(|(name, value)| (format!("tag.{name}"), value.clone()));
-            attributes.extend(tags);
-            if !of_run.file_system.is_empty() {
-                attributes.insert("file_system".to_owned(), of_run.file_system.clone());
-            }
-            let point = Point { run, begun_ms: of_run.begun_ms, value, verdict, attributes };
+            attributes.extend(shared.iter().map(|(name, value)| (name.clone(), value.clone())));
+            let point = Point { run, begun_ms: *begun_ms, value, verdict, attributes };
             series.entry(key).or_default().push(point);
         }
         let made = series.into_iter().map(|((job, clone, direction, fingerprint), mut points)| {
@@ -173,6 +170,35 @@ impl Store {
             Series { job, clone, direction: word(&DIRECTIONS, direction), fingerprint, points }
         });
         Ok(made.collect())
+    }
+
+    /// The runs that meet all conditions: their start, and the attributes that all jobs of a run share.
+    fn runs_of(&mut self, conditions: &[Condition]) -> Result<BTreeMap<i64, (u64, Attributes)>, Error> {
+        let mut values = Vec::new();
+        let condition = filter::sql(conditions, &mut values);
+        let rows = self.query(
+            &format!(
+                "SELECT run.id, run.begun_ms, run_file_system.kind FROM run
+                 LEFT JOIN run_file_system ON run_file_system.run_id = run.id AND run_file_system.position = 0
+                 WHERE {condition}"
+            ),
+            &values,
+        )?;
+        let mut found = BTreeMap::new();
+        for row in &rows {
+            let kind = Some(row.text(2)?).filter(|kind| !kind.is_empty());
+            let shared: Attributes = kind.map(|kind| ("file_system".to_owned(), kind)).into_iter().collect();
+            found.insert(row.int(0)?, (row.count(1)?, shared));
+        }
+        let sql = format!(
+            "SELECT run_id, name, value FROM tag WHERE run_id IN (SELECT run.id FROM run WHERE {condition})"
+        );
+        for row in self.query(&sql, &values)? {
+            if let Some((_, shared)) = found.get_mut(&row.int(0)?) {
+                shared.insert(format!("tag.{}", row.text(1)?), row.text(2)?);
+            }
+        }
+        Ok(found)
     }
 
     fn values_of(&mut self, figure: &FigureName, conditions: &[Condition]) -> Result<Vec<Found>, Error> {
@@ -247,8 +273,8 @@ impl Store {
 }
 
 /// What the job of a row was on. All hosts together have their number, as `hosts`.
-fn attributes(row: &Row) -> Result<BTreeMap<String, String>, Error> {
-    let mut all = BTreeMap::new();
+fn attributes(row: &Row) -> Result<Attributes, Error> {
+    let mut all = Attributes::new();
     for (column, (name, _)) in (8..).zip(OF_JOB) {
         let value = row.text(column)?;
         if !value.is_empty() {
