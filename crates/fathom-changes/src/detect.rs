@@ -22,6 +22,8 @@ struct Cut {
     judgement: Judgement,
     /// Change of the logarithm, from median to median.
     shift: f64,
+    /// True if the 95 % interval of the change does not contain 0.
+    has_direction: bool,
 }
 
 /// A step, or a drift that takes the place of steps.
@@ -60,8 +62,8 @@ fn split(logs: &[f64], first: usize, options: &Options, places: &mut Vec<usize>)
     }
 }
 
-/// Moves each cut to its best place between its neighbours and takes out the weakest, until all are significant and
-/// large enough.
+/// Moves each cut to its best place between its neighbours and takes out the weakest, until all are significant, large
+/// enough, and clearly up or down.
 fn settle(logs: &[f64], mut places: Vec<usize>, options: &Options) -> Vec<Cut> {
     loop {
         let mut cuts: Vec<Cut> = Vec::new();
@@ -73,7 +75,9 @@ fn settle(logs: &[f64], mut places: Vec<usize>, options: &Options) -> Vec<Cut> {
             cuts.push(cut);
         }
         let is_weak = |cut: &Cut| {
-            cut.judgement.p_value >= options.significance || cut.shift.exp_m1().abs() < options.smallest
+            cut.judgement.p_value >= options.significance
+                || cut.shift.exp_m1().abs() < options.smallest
+                || !cut.has_direction
         };
         let weak = cuts.iter().enumerate().filter(|(_, cut)| is_weak(cut));
         let weakest = weak.max_by(|a, b| a.1.judgement.p_value.total_cmp(&b.1.judgement.p_value));
@@ -93,7 +97,8 @@ fn cut(logs: &[f64], first: usize, place: usize, end: usize) -> Cut {
     let judgement = judge(around, &scores, place, around.len());
     let shift = centre(&around[place..]) - centre(&around[..place]);
     let location = Location { place: first + place, range: (first + range.0, first + range.1) };
-    Cut { location, judgement, shift }
+    let (_, interval) = size(&around[..place], &around[place..], judgement.effective);
+    Cut { location, judgement, shift, has_direction: interval.low > 0.0 || interval.high < 0.0 }
 }
 
 /// Returns the change of the logarithm between two levels, and its interval, wider if runs are correlated.

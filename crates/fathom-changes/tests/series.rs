@@ -82,6 +82,19 @@ fn the_size_of_a_step_is_in_its_interval() {
     assert!(held > 0.92, "{held}");
 }
 
+/// Few runs have wide intervals, and a change of which nothing says whether it is up or down is none.
+#[test]
+fn the_interval_of_a_step_tells_its_direction() {
+    for (noise, seed) in NOISES.into_iter().flat_map(|noise| (0..2000).map(move |seed| (noise, seed))) {
+        let points = made(noise, Course::Flat, 12, seed).points();
+        let found = analyse(&points, &options()).expect("made series are judged");
+        for step in found.changes.iter().filter(|change| change.shape == Shape::Step) {
+            let (low, high) = (step.interval.low, step.interval.high);
+            assert!(low > 0.0 || high < 0.0, "{noise:?}, seed {seed}: {step:?}");
+        }
+    }
+}
+
 #[test]
 fn the_gate_is_quiet_in_noise_and_sees_steps() {
     let regressions = |noise: Noise, course: Course, newest: usize| {
