@@ -7,6 +7,7 @@ use fathom_command::arguments::Format;
 use fathom_command::{Failure, Streams};
 use fathom_history::record::{Job, Latency};
 use fathom_history::{Access, StoredRun};
+use fathom_stats::counted;
 use lexopt::Parser;
 
 pub(super) fn run(parser: Parser, streams: &mut Streams<'_>) -> Result<u8, Failure> {
@@ -39,12 +40,10 @@ pub(super) fn lines(run: &StoredRun) -> Vec<String> {
             true => host.name.clone(),
             false => format!("{} ({})", host.label, host.name),
         };
-        match host.kernel.is_empty() {
-            true => format!("host {name}"),
-            false => {
-                format!("host {name}: {}, {} processors ({})", host.kernel, host.processors, host.processor)
-            }
-        }
+        let processors = (host.processors > 0).then(|| counted(host.processors, "processor"));
+        let known = [host.kernel.clone(), processors.unwrap_or_default(), host.processor.clone()];
+        let known: Vec<String> = known.into_iter().filter(|text| !text.is_empty()).collect();
+        format!("host {name}{}{}", if known.is_empty() { "" } else { ": " }, known.join(", "))
     }));
     lines.extend(record.devices.iter().map(|device| {
         let known = [("", &device.model), ("firmware ", &device.firmware), ("serial ", &device.serial)];
