@@ -21,7 +21,7 @@ program_tests() {
 
 # The lines of all others.
 unit_tests() {
-    programs_of_tests | grep -v '/crates/fathom [^ ]*/it-[0-9a-f]*$'
+    programs_of_tests | grep -vxF "$(program_tests)"
 }
 
 # run_program "DIRECTORY PROGRAM" WORDS...: runs a test program as cargo does, and appends its output to $scratch/tests.
