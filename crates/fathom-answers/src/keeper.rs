@@ -77,9 +77,9 @@ impl Keeper {
         self.add_records(&runs.into_iter().map(record).collect::<Vec<_>>())
     }
 
-    /// Adds the runs of a results file that has been written.
-    pub(crate) fn add_runs_in<T: HasResults>(&self, path: &Path) -> Result<(), Failure> {
-        self.add_runs(results_file::results_in::<T>(path)?, path)
+    /// Adds the runs of a results file that has been written, with this content.
+    pub(crate) fn add_runs_of<T: HasResults>(&self, recorded: &T, path: &Path) -> Result<(), Failure> {
+        self.add_runs(results_file::results_of(recorded, path)?, path)
     }
 
     pub(crate) fn add_records(&self, records: &[Record]) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use fathom_errors::plain;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -94,9 +95,21 @@ pub(crate) fn read<T: Journal>(path: &Path) -> Result<T, Failure> {
     })
 }
 
+/// The value in a line whose texts were written as [`text_of`] writes them.
+pub(crate) fn value_in<T: DeserializeOwned>(line: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
+}
+
 /// The results of the runs in a file of this kind that did not fail.
 pub(crate) fn results_in<T: HasResults>(path: &Path) -> Result<Vec<(String, RunResult)>, Failure> {
-    let recorded: T = read(path)?;
+    results_of(&read::<T>(path)?, path)
+}
+
+/// The same for a file whose content is known. Results are read again, because only their figures are kept.
+pub(crate) fn results_of<T: HasResults>(
+    recorded: &T,
+    path: &Path,
+) -> Result<Vec<(String, RunResult)>, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     let whole = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let results = whole.skip(1).map(|line| recorded.result_in(line).map_err(unusable));

@@ -95,7 +95,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let stopped = series::execute(&mut recorder, &options.objectives, streams, runner)?;
     let recorded = recorder.into_recorded();
     // The curves are printed even if this failed.
-    let kept = keeper.map_or(Ok(()), |keeper| keeper.add_runs_in::<RecordedCurve>(&path));
+    let kept = keeper.map_or(Ok(()), |keeper| keeper.add_runs_of(&recorded, &path));
     let code = print(&options, &recorded, &options.objectives, streams)?;
     kept?;
     Ok(stopped.unwrap_or(code))

@@ -10,7 +10,9 @@ use crate::loads::measure::{self, MeasuredLoad};
 use crate::loads::objective::Objective;
 use crate::loads::precision::without_values;
 
-use crate::results_file::{Files, HasResults, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
+use crate::results_file::{
+    Files, HasResults, Journal, Mistake, Opened, ResultsFile, check_form, line_of, value_in,
+};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 
@@ -148,20 +150,14 @@ impl Journal for RecordedCurve {
 
 impl HasResults for RecordedCurve {
     fn result_in(&self, line: &[u8]) -> Result<Option<(String, RunResult)>, Mistake> {
-        let line = RunLine::parse(line)?;
+        let line: RunLine = value_in(line)?;
         let load = line.rate.map_or(Load::Closed, Load::Offered);
         Ok((line.failed_jobs == 0).then(|| (self.name_of(line.curve, load), line.report)))
     }
 }
 
-impl RunLine {
-    fn parse(line: &[u8]) -> Result<RunLine, serde_json::Error> {
-        serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
-    }
-}
-
 fn run_of(line: &[u8]) -> Result<CurveRun, Mistake> {
-    let line = RunLine::parse(line)?;
+    let line: RunLine = value_in(line)?;
     let has_failed = line.failed_jobs > 0;
     let measured = if has_failed { Ok(MeasuredLoad::default()) } else { MeasuredLoad::of(&line.report) };
     Ok(CurveRun {

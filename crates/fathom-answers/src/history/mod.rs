@@ -44,7 +44,7 @@ Usage: fathom history add [--tag=NAME=VALUE] RESULT...   put results into a stor
        fathom history report [-o FILE]   a page of the figures and their changes
 
 Results are those of fathom and fio. A result is stored once, whatever its name.
-Runs, quick and sweep store theirs when they end with --history[=PLACE].
+Runs, quick, sweep, curve, rehearse, pts and serve store theirs with --history.
 
   --store=PLACE       a file, or postgres://USER@HOST/DATABASE with the password in
                       ~/.pgpass (default: FATHOM_HISTORY, otherwise

@@ -4,7 +4,7 @@
 use super::plan::{FORM, PtsPlan};
 use super::sequence::{Ending, Sequence};
 use super::step::{Done, Figures, Outcome, Step};
-use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
+use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, value_in};
 use fathom_command::Failure;
 use fathom_results::single_lines;
 use serde::Serialize;
@@ -70,7 +70,7 @@ impl Journal for RecordedTest {
     };
 
     fn begin(line: &[u8], path: &Path) -> Result<RecordedTest, Mistake> {
-        let plan: PtsPlan = serde_json::from_str(&single_lines(&String::from_utf8_lossy(line)))?;
+        let plan: PtsPlan = value_in(line)?;
         check_form(path, plan.form, FORM)?;
         match plan.mistake() {
             None => Ok(RecordedTest::new(plan)),
@@ -86,7 +86,7 @@ impl Journal for RecordedTest {
             self.resumed_after.push(self.steps.len());
             return Ok(());
         }
-        match self.take_step(serde_json::from_str(&single_lines(&String::from_utf8_lossy(line)))?) {
+        match self.take_step(value_in(line)?) {
             true => Ok(()),
             false => Err(Mistake::Line("it is not the step that follows the line before".to_owned())),
         }

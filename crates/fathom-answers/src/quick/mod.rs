@@ -289,7 +289,7 @@ fn check_outputs(wishes: &Wishes) -> Result<Option<Keeper>, Failure> {
         Some(Save::Directory(directory)) => directory.check()?,
         None => {}
     }
-    wishes.history.as_ref().map(|named| Keeper::begin(named.as_deref())).transpose()
+    Keeper::asked(wishes.history.as_ref())
 }
 
 /// The exit code of runs that failed, or that were too few.

@@ -8,7 +8,9 @@ use crate::loads::measure::MeasuredLoad;
 use crate::loads::objective::Objective;
 use crate::loads::precision::without_values;
 
-use crate::results_file::{Files, HasResults, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
+use crate::results_file::{
+    Files, HasResults, Journal, Mistake, Opened, ResultsFile, check_form, line_of, value_in,
+};
 use fathom_command::Failure;
 use fathom_results::RunResult;
 
@@ -125,7 +127,7 @@ impl Journal for RecordedRehearsal {
     }
 
     fn take(&mut self, line: &[u8], _path: &Path) -> Result<(), Mistake> {
-        let line = RunLine::parse(line)?;
+        let line: RunLine = value_in(line)?;
         if !(line.scale.is_finite() && line.scale > 0.0) {
             return Err(Mistake::Line(format!("{} is not a scale", line.scale)));
         }
@@ -150,14 +152,8 @@ impl Journal for RecordedRehearsal {
 
 impl HasResults for RecordedRehearsal {
     fn result_in(&self, line: &[u8]) -> Result<Option<(String, RunResult)>, Mistake> {
-        let line = RunLine::parse(line)?;
+        let line: RunLine = value_in(line)?;
         Ok((line.failed_jobs == 0).then(|| (scale_word(line.scale), line.report)))
-    }
-}
-
-impl RunLine {
-    fn parse(line: &[u8]) -> Result<RunLine, serde_json::Error> {
-        serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
     }
 }
 

@@ -5,6 +5,7 @@
 use super::plan::{FORM, RepeatsChange, SweepPlan};
 use crate::results_file::{
     Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, parse, text_of,
+    value_in,
 };
 use fathom_command::Failure;
 use fathom_results::RunResult;
@@ -31,12 +32,6 @@ pub(crate) struct RecordedRun {
     /// The complete report; empty if the run's file system could not be made.
     #[serde(default)]
     pub(crate) report: RunResult,
-}
-
-impl RecordedRun {
-    fn parse(line: &[u8]) -> Result<RecordedRun, serde_json::Error> {
-        serde_json::from_str(&fathom_results::single_lines(&String::from_utf8_lossy(line)))
-    }
 }
 
 /// The content of a results file.
@@ -141,7 +136,7 @@ impl Journal for RecordedSweep {
             self.plan.apply(change);
             return Ok(());
         }
-        let mut run = RecordedRun::parse(line)?;
+        let mut run: RecordedRun = value_in(line)?;
         if run.cell >= self.plan.cells() || run.round >= self.plan.rounds() {
             return Err(Mistake::Line("the plan has no such cell and round".to_owned()));
         }
