@@ -43,7 +43,7 @@ impl History {
         Ok(History { store: keeper.name(named)?, shown: keeper.shown() })
     }
 
-    /// The request for the page of this name; `None` if there is no such page.
+    /// The request for the page of this name; `None` for any other name.
     pub(crate) fn request(
         &self,
         name: &str,

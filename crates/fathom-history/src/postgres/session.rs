@@ -41,7 +41,7 @@ pub(super) struct Session {
     is_silent: bool,
 }
 
-/// Why there is no session on a host.
+/// A host on which no session could be opened.
 struct Refusal {
     error: Error,
     /// Other hosts would not help.

@@ -43,7 +43,7 @@ fn expanded(sql: &str, chosen: &Chosen, range: &Range) -> String {
             let inner = after.strip_prefix('{').unwrap_or_else(|| panic!("an unknown macro: ${after}"));
             let (inner, after) = inner.split_once('}').expect("its end");
             let name = inner.strip_suffix(":sqlstring").unwrap_or_else(|| panic!("{inner} is not quoted"));
-            let values = chosen.get(name).unwrap_or_else(|| panic!("there is no variable {name}"));
+            let values = chosen.get(name).unwrap_or_else(|| panic!("the dashboard has no variable {name}"));
             let quoted = values.iter().map(|value| format!("'{}'", value.replace('\'', "''")));
             out += &quoted.collect::<Vec<_>>().join(",");
             after

@@ -97,7 +97,10 @@ fn a_slow_drive_is_listed_and_drawn() {
     let page = std::fs::read_to_string(at.join("fleet.html")).expect("the page");
     assert_eq!(page.matches("class=\"mark s0\"").count(), 1, "one drive is worse");
     assert_eq!(page.matches("class=\"hollow s0\"").count(), 19);
-    assert!(page.contains("id=\"run-8\"") && page.contains("href=\"#run-8\""), "the run behind it");
+    assert!(
+        page.contains("id=\"run-8\"") && page.contains("href=\"#run-8\""),
+        "a link to the run of the slow drive"
+    );
     // A file that is not such a page is kept.
     std::fs::write(at.join("other.html"), "mine").expect("written");
     assert_eq!(history(at, "fleet -o other.html").run().code(), 1);
